@@ -1,0 +1,1 @@
+//! Host selection, allocation, release (spec/04).

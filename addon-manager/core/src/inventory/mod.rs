@@ -1,0 +1,1 @@
+//! Location, OCloudSite, ResourcePool (spec/01 section 5).

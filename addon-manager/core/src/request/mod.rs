@@ -1,0 +1,1 @@
+//! The ProvisioningRequest lifecycle (spec/02).

@@ -1,0 +1,1 @@
+//! Conditions, names, labels, durations, free-form JSON, YAML.

@@ -1,0 +1,1 @@
+//! `metal3.io/v1alpha1`, partial (spec/04 section 15).

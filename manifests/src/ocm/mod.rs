@@ -1,0 +1,1 @@
+//! Open Cluster Management: cluster, work and addon groups, partial (spec/07).

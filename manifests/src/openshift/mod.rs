@@ -1,0 +1,1 @@
+//! OpenShift kinds, partial: ClusterVersion, MachineConfigPool, ClusterImageSet.

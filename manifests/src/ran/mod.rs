@@ -1,0 +1,1 @@
+//! siteconfig, policy and agent-install kinds, partial.
