@@ -24,18 +24,10 @@ use crate::meta::{absent_is_default, schema};
     doc = "One host that is taken for a cluster.",
     derive = "Default",
     derive = "PartialEq",
-    printcolumn(
-        name = "NodeAllocationRequest",
-        type_ = "string",
-        json_path = ".spec.nodeAllocationRequest"
-    ),
+    printcolumn(name = "NodeAllocationRequest", type_ = "string", json_path = ".spec.nodeAllocationRequest"),
     printcolumn(name = "HwMgr Node ID", type_ = "string", json_path = ".spec.hwMgrNodeId"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
-    printcolumn(
-        name = "State",
-        type_ = "string",
-        json_path = ".status.conditions[-1:].reason"
-    )
+    printcolumn(name = "State", type_ = "string", json_path = ".status.conditions[-1:].reason")
 )]
 pub struct AllocatedNodeSpec {
     /// Name of the NodeAllocationRequest.

@@ -28,21 +28,9 @@ use crate::meta::{absent_is_default, schema, words};
         json_path = ".metadata.creationTimestamp",
         description = "The age of the FirmwareCatalog resource."
     ),
-    printcolumn(
-        name = "Reason",
-        type_ = "string",
-        json_path = ".status.conditions[-1:].reason"
-    ),
-    printcolumn(
-        name = "Status",
-        type_ = "string",
-        json_path = ".status.conditions[-1:].status"
-    ),
-    printcolumn(
-        name = "Details",
-        type_ = "string",
-        json_path = ".status.conditions[-1:].message"
-    )
+    printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[-1:].reason"),
+    printcolumn(name = "Status", type_ = "string", json_path = ".status.conditions[-1:].status"),
+    printcolumn(name = "Details", type_ = "string", json_path = ".status.conditions[-1:].message")
 )]
 pub struct FirmwareCatalogSpec {
     /// The images.

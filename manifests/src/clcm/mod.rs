@@ -32,10 +32,7 @@ pub use provisioning_request::{
 /// API group of this module.
 pub const GROUP: &str = "clcm.openshift.io";
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature that serde asks for"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 pub(crate) fn is_false(b: &bool) -> bool {
     !*b
 }

@@ -26,11 +26,7 @@ use crate::meta::{absent_is_default, schema};
     derive = "PartialEq",
     printcolumn(name = "Cluster ID", type_ = "string", json_path = ".spec.clusterId"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
-    printcolumn(
-        name = "State",
-        type_ = "string",
-        json_path = ".status.conditions[-1:].reason"
-    )
+    printcolumn(name = "State", type_ = "string", json_path = ".status.conditions[-1:].reason")
 )]
 pub struct NodeAllocationRequestSpec {
     /// nodeClusterName of the request.

@@ -65,7 +65,7 @@ impl Next {
 }
 
 /// The condition of this type.
-pub fn find<'a>(list: &'a [Condition], type_: impl AsRef<str>) -> Option<&'a Condition> {
+pub fn find(list: &[Condition], type_: impl AsRef<str>) -> Option<&Condition> {
     let type_ = type_.as_ref();
     list.iter().find(|c| c.type_ == type_)
 }
@@ -101,11 +101,8 @@ pub fn set(list: &mut Vec<Condition>, next: Next, now: Timestamp) -> bool {
         list.push(build(next, Time(whole_seconds(now))));
         return true;
     };
-    let since = if old.status == next.status {
-        old.last_transition_time.clone()
-    } else {
-        Time(whole_seconds(now))
-    };
+    let since =
+        if old.status == next.status { old.last_transition_time.clone() } else { Time(whole_seconds(now)) };
     let new = build(next, since);
     let changed = *old != new;
     *old = new;
@@ -115,9 +112,7 @@ pub fn set(list: &mut Vec<Condition>, next: Next, now: Timestamp) -> bool {
 /// As [`set`], and a condition whose status flips moves to the end of the list, as the hardware kinds do
 /// (spec/04 section 3): their State column and their clients read the last one.
 pub fn set_last(list: &mut Vec<Condition>, next: Next, now: Timestamp) -> bool {
-    let flips = list
-        .iter()
-        .position(|c| c.type_ == next.type_ && c.status != next.status);
+    let flips = list.iter().position(|c| c.type_ == next.type_ && c.status != next.status);
     if let Some(at) = flips {
         list.remove(at);
     }
@@ -162,11 +157,7 @@ mod tests {
         assert_eq!(list[0].last_transition_time.0, at(30));
         assert!(!set(&mut list, Next::yes("A", "Completed", "three"), at(40)));
         assert_eq!(list[0].last_transition_time.0, at(30));
-        assert!(set(
-            &mut list,
-            Next::yes("A", "Completed", "three").at(Some(2)),
-            at(50)
-        ));
+        assert!(set(&mut list, Next::yes("A", "Completed", "three").at(Some(2)), at(50)));
         assert_eq!(list[0].observed_generation, Some(2));
         assert_eq!(list[0].last_transition_time.0, at(30));
     }
@@ -192,21 +183,13 @@ mod tests {
         set_last(&mut list, Next::yes("Provisioned", "Completed", ""), at(3));
         assert_eq!(types(&list), ["Configured", "Provisioned"]);
         assert_eq!(list[1].last_transition_time.0, at(3));
-        assert!(!set_last(
-            &mut list,
-            Next::yes("Provisioned", "Completed", ""),
-            at(4)
-        ));
+        assert!(!set_last(&mut list, Next::yes("Provisioned", "Completed", ""), at(4)));
     }
 
     #[test]
     fn times_are_whole_seconds_so_that_a_round_trip_is_no_change() {
         let mut list = vec![];
-        set(
-            &mut list,
-            Next::yes("A", "Ready", ""),
-            Timestamp::from_nanosecond(1_500_000_001).unwrap(),
-        );
+        set(&mut list, Next::yes("A", "Ready", ""), Timestamp::from_nanosecond(1_500_000_001).unwrap());
         let back: Vec<Condition> = serde_json::from_value(serde_json::to_value(&list).unwrap()).unwrap();
         assert_eq!(back, list);
     }

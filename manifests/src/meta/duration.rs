@@ -90,22 +90,11 @@ impl GoDuration {
             if unit.is_empty() {
                 return Err(DurationError::MissingUnit(text.to_owned()));
             }
-            let size = unit_size(unit).ok_or_else(|| DurationError::UnknownUnit {
-                unit: unit.to_owned(),
-                text: text.to_owned(),
-            })?;
-            let mut value = whole
-                .checked_mul(size)
-                .filter(|v| *v <= LIMIT)
-                .ok_or_else(invalid)?;
-            value = value
-                .checked_add(part_of(fraction, size))
-                .filter(|v| *v <= LIMIT)
-                .ok_or_else(invalid)?;
-            total = total
-                .checked_add(value)
-                .filter(|v| *v <= LIMIT)
-                .ok_or_else(invalid)?;
+            let size = unit_size(unit)
+                .ok_or_else(|| DurationError::UnknownUnit { unit: unit.to_owned(), text: text.to_owned() })?;
+            let mut value = whole.checked_mul(size).filter(|v| *v <= LIMIT).ok_or_else(invalid)?;
+            value = value.checked_add(part_of(fraction, size)).filter(|v| *v <= LIMIT).ok_or_else(invalid)?;
+            total = total.checked_add(value).filter(|v| *v <= LIMIT).ok_or_else(invalid)?;
         }
         if negative {
             return Ok(GoDuration(0_i64.wrapping_sub_unsigned(total)));
@@ -195,21 +184,17 @@ fn split_while(text: &str, take: impl Fn(char) -> bool) -> (&str, &str) {
 
 /// The number that these digits write (0 for none); `None` beyond 2^63.
 fn whole_number(digits: &str) -> Option<u64> {
-    digits.bytes().try_fold(0_u64, |n, b| {
-        n.checked_mul(10)?
-            .checked_add(u64::from(b - b'0'))
-            .filter(|n| *n <= LIMIT)
-    })
+    digits
+        .bytes()
+        .try_fold(0_u64, |n, b| n.checked_mul(10)?.checked_add(u64::from(b - b'0')).filter(|n| *n <= LIMIT))
 }
 
 /// `0.<fraction>` of `size`, cut to whole nanoseconds; digits beyond 63 bits are ignored as Go ignores them.
 fn part_of(fraction: &str, size: u64) -> u64 {
     let (mut digits, mut scale) = (0_u64, 1.0_f64);
     for b in fraction.bytes() {
-        let Some(next) = digits
-            .checked_mul(10)
-            .and_then(|n| n.checked_add(u64::from(b - b'0')))
-            .filter(|n| *n < LIMIT)
+        let Some(next) =
+            digits.checked_mul(10).and_then(|n| n.checked_add(u64::from(b - b'0'))).filter(|n| *n < LIMIT)
         else {
             break;
         };
@@ -320,10 +305,7 @@ mod tests {
         assert!(!GoDuration::default().is_positive());
         assert!(!GoDuration::parse("-1s").unwrap().is_positive());
         assert_eq!(GoDuration::minutes(90).as_signed(), SignedDuration::from_mins(90));
-        assert_eq!(
-            GoDuration::from(SignedDuration::from_mins(90)),
-            GoDuration::minutes(90)
-        );
+        assert_eq!(GoDuration::from(SignedDuration::from_mins(90)), GoDuration::minutes(90));
         assert_eq!(GoDuration::from(SignedDuration::MIN).nanos(), i64::MIN);
     }
 

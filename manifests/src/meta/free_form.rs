@@ -150,10 +150,7 @@ mod tests {
         let b: FreeForm = serde_json::from_str(r#"{"a":{"x":null,"y":[1,2]},"b":1}"#).unwrap();
         assert_eq!(a, b);
         assert_eq!(a.as_str(), r#"{"a":{"x":null,"y":[1,2]},"b":1}"#);
-        assert_ne!(
-            a,
-            FreeForm::from_value(&json!({"a": {"x": null, "y": [2, 1]}, "b": 1}))
-        );
+        assert_ne!(a, FreeForm::from_value(&json!({"a": {"x": null, "y": [2, 1]}, "b": 1})));
     }
 
     #[test]

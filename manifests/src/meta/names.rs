@@ -93,15 +93,8 @@ pub fn allocated_node(cluster: &str, host_namespace: &str, host: &str) -> String
     const LABEL_VALUE: usize = 63;
     const HASH: usize = 10;
     let mut name = String::new();
-    for c in format!("{cluster}-{host_namespace}-{host}")
-        .to_lowercase()
-        .chars()
-    {
-        let c = if c.is_ascii_lowercase() || c.is_ascii_digit() {
-            c
-        } else {
-            '-'
-        };
+    for c in format!("{cluster}-{host_namespace}-{host}").to_lowercase().chars() {
+        let c = if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
         if c != '-' || !(name.is_empty() || name.ends_with('-')) {
             name.push(c);
         }
@@ -111,9 +104,7 @@ pub fn allocated_node(cluster: &str, host_namespace: &str, host: &str) -> String
         return name;
     }
     let space = Uuid::new_v5(&Uuid::nil(), cluster.as_bytes());
-    let mut hash = Uuid::new_v5(&space, format!("{host_namespace}/{host}").as_bytes())
-        .simple()
-        .to_string();
+    let mut hash = Uuid::new_v5(&space, format!("{host_namespace}/{host}").as_bytes()).simple().to_string();
     hash.truncate(HASH);
     if name.is_empty() {
         return hash;
@@ -128,10 +119,7 @@ mod tests {
 
     #[test]
     fn node_names_are_legal_label_values() {
-        assert_eq!(
-            allocated_node("Edge_7", "pool.a", "host--3-"),
-            "edge-7-pool-a-host-3"
-        );
+        assert_eq!(allocated_node("Edge_7", "pool.a", "host--3-"), "edge-7-pool-a-host-3");
         assert_eq!(allocated_node("edge7", "ns", "h"), "edge7-ns-h");
         let long = allocated_node(&"c".repeat(50), "hosts", &"h".repeat(63));
         assert_eq!(long.len(), 63);

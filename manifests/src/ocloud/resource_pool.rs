@@ -58,10 +58,6 @@ pub struct ResourcePoolStatus {
     #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
     /// metadata.uid of the site while it is ready.
-    #[serde(
-        default,
-        rename = "resolvedOCloudSiteUID",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, rename = "resolvedOCloudSiteUID", skip_serializing_if = "Option::is_none")]
     pub resolved_o_cloud_site_uid: Option<String>,
 }

@@ -29,11 +29,7 @@ struct Node {
 
 #[derive(Debug)]
 enum Kind {
-    Scalar {
-        text: String,
-        plain: bool,
-        tag: Option<Tag>,
-    },
+    Scalar { text: String, plain: bool, tag: Option<Tag> },
     Sequence(Vec<usize>),
     Mapping(Vec<usize>),
     Alias(usize),
@@ -47,10 +43,7 @@ struct Open {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Reader {
-            parser: Parser::new_from_str(text),
-            ended: false,
-        }
+        Reader { parser: Parser::new_from_str(text), ended: false }
     }
 
     /// The next document; `None` after the last.
@@ -85,22 +78,13 @@ impl<'a> Reader<'a> {
                     },
                     line,
                 },
-                Event::SequenceStart(..) => Node {
-                    kind: Kind::Sequence(Vec::new()),
-                    line,
-                },
-                Event::MappingStart(..) => Node {
-                    kind: Kind::Mapping(Vec::new()),
-                    line,
-                },
+                Event::SequenceStart(..) => Node { kind: Kind::Sequence(Vec::new()), line },
+                Event::MappingStart(..) => Node { kind: Kind::Mapping(Vec::new()), line },
                 Event::Alias(id) => {
                     let target = anchors
                         .get(&id)
                         .ok_or_else(|| YamlError::Content("unknown anchor referenced".to_owned()))?;
-                    Node {
-                        kind: Kind::Alias(*target),
-                        line,
-                    }
+                    Node { kind: Kind::Alias(*target), line }
                 }
                 Event::SequenceEnd | Event::MappingEnd => {
                     if let Some(done) = open.pop()
@@ -124,16 +108,8 @@ impl<'a> Reader<'a> {
                 parent.children.push(index);
             }
             match node.kind {
-                Kind::Sequence(_) => open.push(Open {
-                    node: index,
-                    children: Vec::new(),
-                    mapping: false,
-                }),
-                Kind::Mapping(_) => open.push(Open {
-                    node: index,
-                    children: Vec::new(),
-                    mapping: true,
-                }),
+                Kind::Sequence(_) => open.push(Open { node: index, children: Vec::new(), mapping: false }),
+                Kind::Mapping(_) => open.push(Open { node: index, children: Vec::new(), mapping: true }),
                 _ => {}
             }
             if open.len() > MAX_DEPTH {
@@ -141,28 +117,14 @@ impl<'a> Reader<'a> {
             }
             nodes.push(node);
         }
-        if started {
-            compose(&nodes).map(Some)
-        } else {
-            Ok(None)
-        }
+        if started { compose(&nodes).map(Some) } else { Ok(None) }
     }
 }
 
 fn compose(nodes: &[Node]) -> Result<Document, YamlError> {
-    let mut composer = Composer {
-        nodes,
-        ..Composer::default()
-    };
-    let value = if nodes.is_empty() {
-        Value::Null
-    } else {
-        composer.value(0)?
-    };
-    Ok(Document {
-        value,
-        duplicates: composer.duplicates,
-    })
+    let mut composer = Composer { nodes, ..Composer::default() };
+    let value = if nodes.is_empty() { Value::Null } else { composer.value(0)? };
+    Ok(Document { value, duplicates: composer.duplicates })
 }
 
 #[derive(Default)]
@@ -178,9 +140,7 @@ struct Composer<'a> {
 
 impl Composer<'_> {
     fn node(&self, index: usize) -> Result<&Node, YamlError> {
-        self.nodes
-            .get(index)
-            .ok_or_else(|| YamlError::Content("document is not complete".to_owned()))
+        self.nodes.get(index).ok_or_else(|| YamlError::Content("document is not complete".to_owned()))
     }
 
     /// Counts one more node, with the bound of the Go parser on how much aliases may blow a document up.
@@ -194,9 +154,7 @@ impl Composer<'_> {
         let too_many =
             self.from_aliases > 100 && self.decoded > 1000 && ratio > allowed_alias_ratio(self.decoded);
         if too_many || self.decoded > MAX_NODES {
-            return Err(YamlError::Content(
-                "document contains excessive aliasing".to_owned(),
-            ));
+            return Err(YamlError::Content("document contains excessive aliasing".to_owned()));
         }
         Ok(())
     }
@@ -215,12 +173,7 @@ impl Composer<'_> {
             }
             Kind::Sequence(children) => {
                 let children = children.clone();
-                Value::Array(
-                    children
-                        .into_iter()
-                        .map(|i| self.value(i))
-                        .collect::<Result<_, _>>()?,
-                )
+                Value::Array(children.into_iter().map(|i| self.value(i)).collect::<Result<_, _>>()?)
             }
             Kind::Mapping(_) => {
                 let mut map = Map::new();
@@ -267,10 +220,7 @@ impl Composer<'_> {
             let line = self.node(key)?.line;
             let value = self.value(value)?;
             if !own.insert(name.clone()) {
-                self.duplicates.push(Duplicate {
-                    key: name.clone(),
-                    line,
-                });
+                self.duplicates.push(Duplicate { key: name.clone(), line });
             }
             map.insert(name, value);
         }
@@ -292,11 +242,7 @@ impl Composer<'_> {
             Kind::Mapping(_) | Kind::Alias(_) => self.merge_one(value, map),
             Kind::Sequence(items) => {
                 // The first one of a list has precedence.
-                items
-                    .clone()
-                    .into_iter()
-                    .rev()
-                    .try_for_each(|item| self.merge_one(item, map))
+                items.clone().into_iter().rev().try_for_each(|item| self.merge_one(item, map))
             }
             Kind::Scalar { .. } => Err(merge_error()),
         }

@@ -62,10 +62,9 @@ pub fn parse_mapping(text: &str) -> Result<Value, YamlError> {
 /// # Errors
 /// When it is not YAML, or not a mapping.
 pub fn read_mapping(text: &str) -> Result<Document, YamlError> {
-    let mut document = compose::Reader::new(text).next_document()?.unwrap_or(Document {
-        value: Value::Null,
-        duplicates: vec![],
-    });
+    let mut document = compose::Reader::new(text)
+        .next_document()?
+        .unwrap_or(Document { value: Value::Null, duplicates: vec![] });
     match document.value {
         Value::Null => document.value = Value::Object(Map::new()),
         Value::Object(_) => {}
@@ -82,9 +81,7 @@ pub fn read_mapping(text: &str) -> Result<Document, YamlError> {
 /// # Errors
 /// When it is not YAML.
 pub fn parse(text: &str) -> Result<Value, YamlError> {
-    Ok(compose::Reader::new(text)
-        .next_document()?
-        .map_or(Value::Null, |d| d.value))
+    Ok(compose::Reader::new(text).next_document()?.map_or(Value::Null, |d| d.value))
 }
 
 /// Reads all documents that are not empty.

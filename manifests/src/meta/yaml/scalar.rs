@@ -62,11 +62,7 @@ pub(super) fn plain(text: &str) -> Scalar {
 }
 
 fn number(text: &str) -> Option<Scalar> {
-    let text: Cow<str> = if text.contains('_') {
-        text.replace('_', "").into()
-    } else {
-        text.into()
-    };
+    let text: Cow<str> = if text.contains('_') { text.replace('_', "").into() } else { text.into() };
     integer(&text).or_else(|| float(&text))
 }
 
@@ -107,13 +103,8 @@ fn float(text: &str) -> Option<Scalar> {
     };
     let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let mantissa_ok = digits(whole)
-        && digits(fraction)
-        && if whole.is_empty() {
-            !fraction.is_empty()
-        } else {
-            true
-        };
+    let mantissa_ok =
+        digits(whole) && digits(fraction) && if whole.is_empty() { !fraction.is_empty() } else { true };
     let exponent_ok = exponent.is_none_or(|e| {
         let e = e.strip_prefix(['-', '+']).unwrap_or(e);
         !e.is_empty() && digits(e)
@@ -122,10 +113,7 @@ fn float(text: &str) -> Option<Scalar> {
         return None;
     }
     // Out of range is no number for Go.
-    text.parse::<f64>()
-        .ok()
-        .filter(|f| f.is_finite())
-        .map(Scalar::Float)
+    text.parse::<f64>().ok().filter(|f| f.is_finite()).map(Scalar::Float)
 }
 
 /// `2006-1-2`, with or without a time: a string for Kubernetes.
@@ -134,18 +122,13 @@ fn timestamp(text: &str) -> bool {
     let year = parts.next().unwrap_or_default();
     year.len() == 4
         && year.bytes().all(|b| b.is_ascii_digit())
-        && parts
-            .next()
-            .is_some_and(|m| !m.is_empty() && m.bytes().all(|b| b.is_ascii_digit()))
+        && parts.next().is_some_and(|m| !m.is_empty() && m.bytes().all(|b| b.is_ascii_digit()))
         && parts.next().is_some()
 }
 
 /// A float as a JSON key, as Go prints a 32-bit one in its shortest form.
 pub(super) fn float_key(f: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "Go prints keys with 32 bits of precision"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "Go prints keys with 32 bits of precision")]
     let f = f as f32;
     if f.is_nan() {
         return ".nan".to_owned();
@@ -158,16 +141,8 @@ pub(super) fn float_key(f: f64) -> String {
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let digits = i32::try_from(mantissa.bytes().filter(u8::is_ascii_digit).count()).unwrap_or(i32::MAX);
     // Go: precision 6 decides, unless all digits stand before the point.
-    let precision = if digits < 6 || digits <= exponent {
-        21.min(digits.max(6))
-    } else {
-        6
-    };
-    let precision = if precision > digits && digits > exponent {
-        digits.max(1)
-    } else {
-        precision
-    };
+    let precision = if digits < 6 || digits <= exponent { 21.min(digits.max(6)) } else { 6 };
+    let precision = if precision > digits && digits > exponent { digits.max(1) } else { precision };
     if exponent < -4 || exponent >= precision.max(6) {
         let sign = if exponent < 0 { '-' } else { '+' };
         return format!("{mantissa}e{sign}{:02}", exponent.abs());

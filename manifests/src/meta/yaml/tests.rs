@@ -73,10 +73,7 @@ fn reads(#[case] text: &str, #[case] want: Value) {
     "error converting YAML to JSON: yaml: line 2: mapping values are not allowed in this context"
 )]
 #[case::nan("a: .nan\n", "error converting YAML to JSON: json: unsupported value: NaN")]
-#[case::bad_int(
-    "a: !!int x\n",
-    "error converting YAML to JSON: yaml: cannot decode !!str `x` as a !!int"
-)]
+#[case::bad_int("a: !!int x\n", "error converting YAML to JSON: yaml: cannot decode !!str `x` as a !!int")]
 #[case::merge_of_text(
     "a: &x text\nb: {<<: *x}\n",
     "error converting YAML to JSON: yaml: map merge requires map or sequence of maps as the value"
@@ -85,10 +82,7 @@ fn reads(#[case] text: &str, #[case] want: Value) {
     "b: {<<: 1}\n",
     "error converting YAML to JSON: yaml: map merge requires map or sequence of maps as the value"
 )]
-#[case::null_key(
-    "{~: 1}\n",
-    "error converting YAML to JSON: unsupported map key of type: null"
-)]
+#[case::null_key("{~: 1}\n", "error converting YAML to JSON: unsupported map key of type: null")]
 #[case::complex_key("? [a]\n: 1\n", "error converting YAML to JSON: yaml: invalid map key")]
 fn refuses(#[case] text: &str, #[case] message: &str) {
     assert_eq!(parse_mapping(text).unwrap_err().to_string(), message);
@@ -128,10 +122,7 @@ fn an_alias_bomb_is_refused_quickly() {
         text.push_str(&format!("a{i}: &a{i} [{list}]\n"));
     }
     let message = parse_mapping(&text).unwrap_err().to_string();
-    assert_eq!(
-        message,
-        "error converting YAML to JSON: yaml: document contains excessive aliasing"
-    );
+    assert_eq!(message, "error converting YAML to JSON: yaml: document contains excessive aliasing");
 }
 
 #[test]
