@@ -64,7 +64,11 @@ impl Target {
     where
         K: Resource<DynamicType = ()>,
     {
-        Target { api: ApiResource::erase::<K>(&()), namespace: namespace.map(str::to_owned), name: name.to_owned() }
+        Target {
+            api: ApiResource::erase::<K>(&()),
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        }
     }
 }
 
@@ -205,7 +209,8 @@ pub fn stamp(object: &mut Value) -> String {
     }
     let digest = hash(object);
     if let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        let annotations = meta.entry("annotations").or_insert_with(|| Value::Object(serde_json::Map::default()));
+        let annotations =
+            meta.entry("annotations").or_insert_with(|| Value::Object(serde_json::Map::default()));
         if let Some(a) = annotations.as_object_mut() {
             a.insert(APPLIED_HASH.to_owned(), Value::String(digest.clone()));
         }

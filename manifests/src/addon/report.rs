@@ -10,7 +10,7 @@ use super::{
     ClusterVersionReport, Finding, ImageBasedUpgradeReport, NodesReport, OperationResult, OperatorsReport,
     PoolReport,
 };
-use crate::ocm::conditions::wire_enum;
+use crate::meta::words;
 
 /// There is nothing to ask for: the agent reports what it sees.
 #[derive(CustomResource, Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -230,7 +230,7 @@ fn is_zero(n: &i32) -> bool {
     *n == 0
 }
 
-wire_enum! {
+words! {
     /// Conditions of a SpokeReport, with kstatus meaning.
     ReportCondition {
         /// The agent sees all that it should.
@@ -242,7 +242,7 @@ wire_enum! {
     }
 }
 
-wire_enum! {
+words! {
     /// Reasons of the conditions of a SpokeReport.
     ReportReason {
         /// `Ready=True`

@@ -1,32 +1,8 @@
 //! Condition types and reasons of the OCM kinds (spec/07 sections 4.1, 8.6 and 10).
 
-macro_rules! wire_enum {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name {
-            $($(#[$vdoc])* $variant,)+
-        }
+use crate::meta::words;
 
-        impl $name {
-            /// The exact text on the wire.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $($name::$variant => $text,)+
-                }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-    };
-}
-pub(crate) use wire_enum;
-
-wire_enum! {
+words! {
     /// Conditions of a ManagedCluster; OCM writes them.
     ClusterCondition {
         /// The hub's administrator accepted it.
@@ -42,7 +18,7 @@ wire_enum! {
     }
 }
 
-wire_enum! {
+words! {
     /// Conditions of a ManagedClusterAddOn. We write the first three.
     AddOnCondition {
         /// Ours: the agent may register and has its rights on the hub.
@@ -60,7 +36,7 @@ wire_enum! {
     }
 }
 
-wire_enum! {
+words! {
     /// Reasons of the conditions of a ManagedClusterAddOn that we write.
     AddOnReason {
         /// `RegistrationApplied=True`
@@ -86,7 +62,7 @@ wire_enum! {
     }
 }
 
-wire_enum! {
+words! {
     /// Conditions of a ManifestWork and of its manifests; the work agent writes them.
     WorkCondition {
         /// The spoke took the manifests.
