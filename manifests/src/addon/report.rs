@@ -25,16 +25,8 @@ use crate::meta::words;
     derive = "Default",
     shortname = "spr",
     doc = "What the agent of one cluster sees there: versions, upgrade progress, operators, pools and nodes that are not fine. Lies in the cluster namespace; only the agent writes its status.",
-    printcolumn(
-        name = "Version",
-        type_ = "string",
-        json_path = ".status.clusterVersion.version"
-    ),
-    printcolumn(
-        name = "Desired",
-        type_ = "string",
-        json_path = ".status.clusterVersion.desired"
-    ),
+    printcolumn(name = "Version", type_ = "string", json_path = ".status.clusterVersion.version"),
+    printcolumn(name = "Desired", type_ = "string", json_path = ".status.clusterVersion.desired"),
     printcolumn(name = "Nodes", type_ = "string", json_path = ".status.nodes.summary"),
     printcolumn(
         name = "Degraded",
@@ -54,12 +46,7 @@ use crate::meta::words;
         json_path = ".status.imageBasedUpgrade.stage",
         priority = 1
     ),
-    printcolumn(
-        name = "Agent",
-        type_ = "string",
-        json_path = ".status.agentVersion",
-        priority = 1
-    )
+    printcolumn(name = "Agent", type_ = "string", json_path = ".status.agentVersion", priority = 1)
 )]
 #[serde(rename_all = "camelCase")]
 pub struct SpokeReportSpec {}
@@ -279,11 +266,7 @@ words! {
 impl SpokeReport {
     /// One of the report's conditions.
     pub fn condition(&self, kind: ReportCondition) -> Option<&Condition> {
-        self.status
-            .as_ref()?
-            .conditions
-            .iter()
-            .find(|c| c.type_ == kind.as_str())
+        self.status.as_ref()?.conditions.iter().find(|c| c.type_ == kind.as_str())
     }
 }
 

@@ -17,7 +17,8 @@ fn list<T: Clone>(n: usize, item: T) -> Vec<T> {
 
 /// A status with every list full and every text as long as it may be.
 fn fullest() -> SpokeReportStatus {
-    let t = Some(Time("2026-01-01T00:00:00Z".parse().unwrap()));
+    let time = Time("2026-01-01T00:00:00Z".parse().unwrap());
+    let t = Some(time.clone());
     let condition = ReportedCondition {
         type_: text(max::WORD),
         status: text(7),
@@ -26,10 +27,7 @@ fn fullest() -> SpokeReportStatus {
         since: t.clone(),
         observed_generation: Some(i64::from(i32::MAX)),
     };
-    let finding = Finding {
-        check: Check::MachineConfigPool,
-        message: text(max::NOTE),
-    };
+    let finding = Finding { check: Check::MachineConfigPool, message: text(max::NOTE) };
     let n = i32::MAX;
     SpokeReportStatus {
         agent_version: text(max::WORD),
@@ -134,11 +132,7 @@ fn fullest() -> SpokeReportStatus {
             ready: list(max::READY_NODES, text(max::NAME)),
             not_ready: list(
                 max::NOT_READY_NODES,
-                NotReadyNode {
-                    name: text(max::NAME),
-                    message: text(max::NOTE),
-                    since: t.clone(),
-                },
+                NotReadyNode { name: text(max::NAME), message: text(max::NOTE), since: t.clone() },
             ),
             cordoned: list(max::CORDONED_NODES, text(max::NAME)),
             kubelets: list(max::KUBELETS, text(max::WORD)),
@@ -176,7 +170,7 @@ fn fullest() -> SpokeReportStatus {
                 reason: text(max::REASON),
                 message: text(max::SUMMARY),
                 observed_generation: None,
-                last_transition_time: t.unwrap(),
+                last_transition_time: time,
             },
         ),
     }
@@ -191,9 +185,7 @@ fn fullest_report_stays_below_32_kib() {
 #[test]
 fn every_list_and_text_of_the_schema_is_bounded() {
     let crd = serde_json::to_value(SpokeReport::crd()).unwrap();
-    let schema = crd
-        .pointer("/spec/versions/0/schema/openAPIV3Schema/properties/status")
-        .unwrap();
+    let schema = crd.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/status").unwrap();
     let mut open = Vec::new();
     walk(schema, "status", &mut open);
     assert!(open.is_empty(), "unbounded: {open:?}");
@@ -212,12 +204,7 @@ fn walk(schema: &Value, path: &str, open: &mut Vec<String>) {
     if let Some(items) = schema.get("items") {
         walk(items, &format!("{path}[]"), open);
     }
-    for (name, property) in schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-    {
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         walk(property, &format!("{path}.{name}"), open);
     }
 }
@@ -232,10 +219,7 @@ fn names_are_the_agreed_ones() {
 fn report_without_spec_round_trips() {
     let mut report = SpokeReport::new(REPORT_NAME, SpokeReportSpec {});
     let bare = serde_json::to_value(&report).unwrap();
-    assert!(
-        bare.get("spec").is_none() && bare.get("status").is_none(),
-        "{bare}"
-    );
+    assert!(bare.get("spec").is_none() && bare.get("status").is_none(), "{bare}");
     report.status = Some(fullest());
     let value = serde_json::to_value(&report).unwrap();
     let back: SpokeReport = serde_json::from_value(value).unwrap();

@@ -168,11 +168,7 @@ pub struct RelatedObject {
 impl ManagedClusterAddOn {
     /// One of the add-on's conditions.
     pub fn condition(&self, kind: AddOnCondition) -> Option<&Condition> {
-        self.status
-            .as_ref()?
-            .conditions
-            .iter()
-            .find(|c| c.type_ == kind.as_str())
+        self.status.as_ref()?.conditions.iter().find(|c| c.type_ == kind.as_str())
     }
 
     /// Install namespace when no AddOnDeploymentConfig names one: annotation, then spec, then the default (spec/07 4).

@@ -95,11 +95,7 @@ pub struct ClusterVersionInfo {
 impl ManagedCluster {
     /// One of the cluster's conditions.
     pub fn condition(&self, kind: ClusterCondition) -> Option<&Condition> {
-        self.status
-            .as_ref()?
-            .conditions
-            .iter()
-            .find(|c| c.type_ == kind.as_str())
+        self.status.as_ref()?.conditions.iter().find(|c| c.type_ == kind.as_str())
     }
 
     /// The value of a claim.
@@ -110,7 +106,6 @@ impl ManagedCluster {
 
     /// `True`, `False` or `Unknown`; `None` when the cluster never told.
     pub fn available(&self) -> Option<&str> {
-        self.condition(ClusterCondition::Available)
-            .map(|c| c.status.as_str())
+        self.condition(ClusterCondition::Available).map(|c| c.status.as_str())
     }
 }

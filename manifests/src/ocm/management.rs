@@ -60,11 +60,7 @@ pub struct InstallStrategy {
 #[serde(rename_all = "camelCase")]
 pub struct ClusterManagementAddOnStatus {
     /// Defaults with their hashes. The lower-case `c` is upstream's.
-    #[serde(
-        default,
-        rename = "defaultconfigReferences",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, rename = "defaultconfigReferences", skip_serializing_if = "Vec::is_empty")]
     pub default_config_references: Vec<DefaultConfigReference>,
     /// One entry per placement of the install strategy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

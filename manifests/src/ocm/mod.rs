@@ -65,9 +65,6 @@ pub struct HashedConfig {
 impl HashedConfig {
     /// Without the hash.
     pub fn config_name(&self) -> ConfigName {
-        ConfigName {
-            namespace: self.namespace.clone(),
-            name: self.name.clone(),
-        }
+        ConfigName { namespace: self.namespace.clone(), name: self.name.clone() }
     }
 }

@@ -264,11 +264,7 @@ pub struct FieldValue {
 impl ManifestWork {
     /// One of the work's conditions, whatever generation it speaks of.
     pub fn condition(&self, kind: WorkCondition) -> Option<&Condition> {
-        self.status
-            .as_ref()?
-            .conditions
-            .iter()
-            .find(|c| c.type_ == kind.as_str())
+        self.status.as_ref()?.conditions.iter().find(|c| c.type_ == kind.as_str())
     }
 
     /// For the watch cache: keeps of each manifest only its identity. What we wrote is known by its hash annotation.

@@ -44,9 +44,6 @@ pub struct OperandVersion {
 impl ClusterOperatorStatus {
     /// Version of the operator itself.
     pub fn version(&self) -> &str {
-        self.versions
-            .iter()
-            .find(|v| v.name == "operator")
-            .map_or("", |v| v.version.as_str())
+        self.versions.iter().find(|v| v.name == "operator").map_or("", |v| v.version.as_str())
     }
 }
