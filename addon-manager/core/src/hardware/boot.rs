@@ -36,9 +36,7 @@ pub(super) fn missing_mac(view: &HostView) -> Result<Option<String>, BootError> 
     match view.host.boot_mac() {
         None => Ok(Some(nic.mac.to_string())),
         Some(set) if set.eq_ignore_ascii_case(&nic.mac) => Ok(None),
-        Some(set) => {
-            Err(BootError::Mismatch { set: set.to_owned(), found: nic.mac.to_string(), host })
-        }
+        Some(set) => Err(BootError::Mismatch { set: set.to_owned(), found: nic.mac.to_string(), host }),
     }
 }
 
@@ -95,10 +93,7 @@ mod tests {
     const BOOT: &str = "interfacelabel.clcm.openshift.io/boot-interface";
 
     fn host() -> Host {
-        Host::new("racks", "b").nics(vec![
-            nic("eno1", "02:00:5e:00:00:01"),
-            nic("eno2", "02:00:5e:00:00:02"),
-        ])
+        Host::new("racks", "b").nics(vec![nic("eno1", "02:00:5e:00:00:01"), nic("eno2", "02:00:5e:00:00:02")])
     }
 
     #[rstest]

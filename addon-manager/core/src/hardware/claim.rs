@@ -176,10 +176,18 @@ mod tests {
 
     #[test]
     fn a_claim_tells_its_cluster() {
-        for (cluster, ns, name) in [("edge", "racks", "h1"), ("edge", "racks", "h.1"), ("e".repeat(50).as_str(), "racks", "host-number-1")] {
+        for (cluster, ns, name) in [
+            ("edge", "racks", "h1"),
+            ("edge", "racks", "h.1"),
+            ("e".repeat(50).as_str(), "racks", "host-number-1"),
+        ] {
             let node = node_name(cluster, &key(ns, name), |_| false);
             let mut claimed = host(ns, name);
-            claimed.metadata.labels.get_or_insert_default().insert(labels::ALLOCATED_NODE.to_owned(), node.clone());
+            claimed
+                .metadata
+                .labels
+                .get_or_insert_default()
+                .insert(labels::ALLOCATED_NODE.to_owned(), node.clone());
             assert!(is_claim_of(cluster, &claimed), "{node}");
             assert!(!is_claim_of("other", &claimed), "{node}");
         }

@@ -54,16 +54,19 @@ pub(super) fn is_living(node: &AllocatedNode) -> bool {
 ///
 /// # Errors
 /// The text for the request's condition when the user must change one of them.
-pub(super) fn criteria(request: &NodeAllocationRequest, groups: &[Group<'_>]) -> Result<Vec<Option<Criteria>>, String> {
+pub(super) fn criteria(
+    request: &NodeAllocationRequest,
+    groups: &[Group<'_>],
+) -> Result<Vec<Option<Criteria>>, String> {
     groups
         .iter()
         .map(|group| {
             if group.need == 0 {
                 return Ok(None);
             }
-            Criteria::of(&group.spec.node_group_data, &request.spec.site)
-                .map(Some)
-                .map_err(|e| format!("{CREATION_FAILED}unable to fetch BMHs for nodegroup={}: {e}", group.name()))
+            Criteria::of(&group.spec.node_group_data, &request.spec.site).map(Some).map_err(|e| {
+                format!("{CREATION_FAILED}unable to fetch BMHs for nodegroup={}: {e}", group.name())
+            })
         })
         .collect()
 }

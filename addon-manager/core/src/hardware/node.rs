@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use manifests::clcm::conditions::{HardwareCondition, HardwareReason};
-use manifests::clcm::{
-    AllocatedNode, AllocatedNodeStatus, Bmc, HardwareProfile, NodeAllocationRequest,
-};
+use manifests::clcm::{AllocatedNode, AllocatedNodeStatus, Bmc, HardwareProfile, NodeAllocationRequest};
 use manifests::meta::condition::{self, Next, set_last};
 use manifests::meta::{annotations, finalizers};
 use manifests::metal3::{
@@ -48,9 +46,8 @@ pub fn needs_firmware(node: &AllocatedNode) -> bool {
     let status = node.status.as_ref();
     !node.spec.hw_profile.is_empty()
         && (status.and_then(|s| s.hw_profile.as_deref()) != Some(node.spec.hw_profile.as_str())
-            || status.is_none_or(|s| {
-                !condition::is_true(&s.conditions, HardwareCondition::Provisioned.as_str())
-            }))
+            || status
+                .is_none_or(|s| !condition::is_true(&s.conditions, HardwareCondition::Provisioned.as_str())))
 }
 
 /// Decides about one node.
@@ -159,7 +156,8 @@ impl Draft<'_> {
             }
             Err(problem) => {
                 let host = view.key().name;
-                let text = format!("failed to set bootMACAddress from interface label for BMH ({host}): {problem}");
+                let text =
+                    format!("failed to set bootMACAddress from interface label for BMH ({host}): {problem}");
                 self.provisioned(HardwareReason::Failed, text);
                 return false;
             }
@@ -216,7 +214,8 @@ impl Draft<'_> {
             .request
             .as_ref()
             .is_none_or(|request| planner::may_claim(request, self.seen.cluster_exists));
-        let runs = matches!(view.host.state(), ProvisioningState::Provisioning) || view.host.state().is_provisioned();
+        let runs = matches!(view.host.state(), ProvisioningState::Provisioning)
+            || view.host.state().is_provisioned();
         if name.is_empty() || runs || (is_new && !may_flash) {
             return Ok(None);
         }
@@ -393,7 +392,9 @@ impl Draft<'_> {
         let (reason, text) = match &self.seen.profile {
             None => (
                 HardwareReason::Failed,
-                format!("unable to find HardwareProfile CR ({name}): HardwareProfile.clcm.openshift.io {name:?} not found"),
+                format!(
+                    "unable to find HardwareProfile CR ({name}): HardwareProfile.clcm.openshift.io {name:?} not found"
+                ),
             ),
             Some(profile) => match firmware::compare(&profile.spec, &self.reported()) {
                 Verdict::Met => {

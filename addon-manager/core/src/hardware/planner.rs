@@ -5,8 +5,8 @@
 //! is what holds when several managers run. What was claimed earlier is kept: it is found again by the labels on the
 //! hosts, never from memory.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -132,7 +132,9 @@ pub fn explain(seen: &Seen<'_>, planned: &Planned, request: &str, group: &str) -
         let key = view.key();
         let reason = match (granted.get(&key), taken.get(&(key.namespace.as_str(), key.name.as_str()))) {
             (Some((name, grant)), _) if *name == request && grant.group == group => continue,
-            (Some((name, grant)), _) if *name == request => Rejection::OtherGroup { group: grant.group.clone() },
+            (Some((name, grant)), _) if *name == request => {
+                Rejection::OtherGroup { group: grant.group.clone() }
+            }
             (Some((name, _)), _) => Rejection::Reserved { request: (*name).to_owned() },
             (None, Some(node)) => Rejection::Allocated { node: Some((*node).to_owned()) },
             (None, None) => match why_not(&criteria, view, seen.pools) {
@@ -149,7 +151,8 @@ pub fn explain(seen: &Seen<'_>, planned: &Planned, request: &str, group: &str) -
 /// Plans all waiting requests.
 pub fn plan(seen: &Seen<'_>) -> Planned {
     let fleet = Fleet::new(seen);
-    let mut run = Run { fleet: &fleet, reserved: HashMap::new(), names: HashSet::new(), fits: HashMap::new() };
+    let mut run =
+        Run { fleet: &fleet, reserved: HashSet::new(), names: HashSet::new(), fits: HashMap::new() };
     let mut planned = Planned::default();
     let mut owners: HashMap<&str, &str> = HashMap::new();
     let mut waiting: Vec<&NodeAllocationRequest> = seen.requests.iter().map(Arc::as_ref).collect();
@@ -223,14 +226,16 @@ pub(super) fn is_growing(request: &NodeAllocationRequest) -> bool {
     condition::find(&status.conditions, HardwareCondition::Provisioned.as_str()).is_some_and(|provisioned| {
         provisioned.status == condition::status::FALSE
             && (provisioned.observed_generation.is_some()
-                || (request.spec.cluster_provisioned && status.observed_generation < request.metadata.generation))
+                || (request.spec.cluster_provisioned
+                    && status.observed_generation < request.metadata.generation))
     })
 }
 
 /// A first allocation that ran out of time gives back what it had claimed without effect (B6).
 fn is_out_of_time(request: &NodeAllocationRequest) -> bool {
     request.status.as_ref().is_some_and(|s| {
-        condition::reason(&s.conditions, HardwareCondition::Provisioned.as_str()) == HardwareReason::TimedOut.as_str()
+        condition::reason(&s.conditions, HardwareCondition::Provisioned.as_str())
+            == HardwareReason::TimedOut.as_str()
     })
 }
 
@@ -244,7 +249,7 @@ struct Fleet<'a> {
     /// Claimed hosts without a node.
     claimed: Vec<Host>,
     by_pool: HashMap<&'a str, Vec<Host>>,
-    by_label: HashMap<(&'a str, &'a str), Vec<Host>>,
+    by_label: HashMap<&'a str, HashMap<&'a str, Vec<Host>>>,
     /// Living nodes by request and group.
     nodes: HashMap<(&'a str, &'a str), usize>,
     node_names: HashSet<&'a str>,
@@ -300,7 +305,7 @@ impl<'a> Fleet<'a> {
                 self.by_pool.entry(value).or_default().push(at);
             }
             if key.starts_with(labels::RESOURCE_SELECTOR_PREFIX) {
-                self.by_label.entry((key, value)).or_default().push(at);
+                self.by_label.entry(key).or_default().entry(value).or_default().push(at);
             }
         }
     }
@@ -327,8 +332,9 @@ impl<'a> Fleet<'a> {
             let plain = claim::node_of(&view.host)
                 .and_then(|node| claim::cluster_in(node, &view.key()))
                 .and_then(|cluster| by_cluster.get(cluster).copied());
-            let request = plain
-                .or_else(|| requests.iter().copied().find(|r| claim::is_claim_of(&r.spec.cluster_id, &view.host)));
+            let request = plain.or_else(|| {
+                requests.iter().copied().find(|r| claim::is_claim_of(&r.spec.cluster_id, &view.host))
+            });
             if let Some(request) = request {
                 out.entry(name(request)).or_default().push(at);
             }
@@ -342,11 +348,9 @@ impl<'a> Fleet<'a> {
     }
 
     /// The smallest indexed list that contains every host that may fit.
-    fn around(&self, criteria: &Criteria) -> &[Host] {
+    fn around<'b>(&'b self, criteria: &Criteria) -> &'b [Host] {
         const NONE: &[Host] = &[];
-        let get = |list: Option<&'_ Vec<Host>>| list.map_or(NONE, Vec::as_slice).as_ptr_range();
-        let _ = get;
-        let mut best: &[Host] = &self.all;
+        let mut best: &'b [Host] = &self.all;
         if let Some(pool) = criteria.pool() {
             let by_uid = self.pools.0.iter().find(|(_, p)| p.uid == pool).map(|(name, _)| name.as_str());
             let named = self.by_pool.get(pool);
@@ -362,7 +366,8 @@ impl<'a> Fleet<'a> {
         }
         for (key, value) in criteria.labels() {
             if key.starts_with(labels::RESOURCE_SELECTOR_PREFIX) {
-                let list = self.by_label.get(&(key.as_str(), value.as_str())).map_or(NONE, Vec::as_slice);
+                let list = self.by_label.get(key.as_str()).and_then(|values| values.get(value.as_str()));
+                let list = list.map_or(NONE, Vec::as_slice);
                 if list.len() < best.len() {
                     best = list;
                 }
@@ -397,16 +402,16 @@ pub(super) fn is_untouched(view: &HostView) -> bool {
 /// What fits one set of criteria, shared by all requests that ask for the same.
 struct Fit {
     free: Vec<Host>,
-    rejected: OnceCell<BTreeMap<&'static str, usize>>,
+    rejected: BTreeMap<&'static str, usize>,
 }
 
 struct Run<'a> {
     fleet: &'a Fleet<'a>,
     /// Hosts that this run gave away.
-    reserved: HashMap<Host, ()>,
+    reserved: HashSet<Host>,
     /// Names of nodes that this run chose.
     names: HashSet<String>,
-    fits: HashMap<String, std::rc::Rc<Fit>>,
+    fits: HashMap<Criteria, Rc<Fit>>,
 }
 
 impl Run<'_> {
@@ -437,8 +442,7 @@ impl Run<'_> {
         let mut matching = assign_claimed(groups, &criteria, &views, self.fleet.pools);
         let kept: Vec<Host> =
             if exists { all.clone() } else { matching.pairs().map(|(host, _)| host).collect() };
-        let fits: Vec<Option<std::rc::Rc<Fit>>> =
-            criteria.iter().map(|c| c.as_ref().map(|c| self.fit(c))).collect();
+        let fits: Vec<Option<Rc<Fit>>> = criteria.iter().map(|c| c.as_ref().map(|c| self.fit(c))).collect();
         let needs: Vec<usize> = groups.iter().map(|g| g.need).collect();
         let claimed_fit: Vec<Vec<Host>> = criteria
             .iter()
@@ -454,7 +458,7 @@ impl Run<'_> {
         let mine: HashSet<Host> = matching.pairs().map(|(host, _)| host).collect();
         if may_claim(request, exists) {
             let slices: Vec<&[Host]> = claimed_fit.iter().map(Vec::as_slice).collect();
-            matching.fill(&needs, &slices, |h| mine.contains(&h) || !self.reserved.contains_key(&h));
+            matching.fill(&needs, &slices, |h| mine.contains(&h) || !self.reserved.contains(&h));
         }
         if let Some((at, group)) =
             groups.iter().enumerate().find(|(at, group)| matching.count(*at) < group.need)
@@ -481,7 +485,7 @@ impl Run<'_> {
         let mut grants = Vec::new();
         for (at, group) in matching.pairs() {
             let (Some(view), Some(group)) = (self.fleet.host(at), groups.get(group)) else { continue };
-            self.reserved.insert(at, ());
+            self.reserved.insert(at);
             let host = view.key();
             let is_claimed = claimed.contains(&at);
             let node = if is_claimed {
@@ -506,18 +510,18 @@ impl Run<'_> {
         group: &Group<'_>,
         groups: &[Group<'_>],
         matching: &Matching,
-        fits: &[Option<std::rc::Rc<Fit>>],
+        fits: &[Option<Rc<Fit>>],
     ) -> Shortage {
         let mut rejected = BTreeMap::new();
         if let Some(Some(fit)) = fits.get(at) {
-            rejected.clone_from(fit.rejected.get_or_init(|| BTreeMap::new()));
+            rejected.clone_from(&fit.rejected);
             for host in &fit.free {
                 let reason = match matching.group_of(*host) {
                     Some(other) if other == at => continue,
                     Some(other) => Rejection::OtherGroup {
                         group: groups.get(other).map(|g| g.name().to_owned()).unwrap_or_default(),
                     },
-                    None if self.reserved.contains_key(host) => Rejection::Reserved { request: String::new() },
+                    None if self.reserved.contains(host) => Rejection::Reserved { request: String::new() },
                     None => continue,
                 };
                 *rejected.entry(reason.category()).or_default() += 1;
@@ -527,16 +531,17 @@ impl Run<'_> {
     }
 
     /// The free hosts that fit, in order. Worked out once per set of criteria.
-    fn fit(&mut self, criteria: &Criteria) -> std::rc::Rc<Fit> {
-        let id = format!("{criteria:?}");
-        if let Some(fit) = self.fits.get(&id) {
-            return std::rc::Rc::clone(fit);
+    fn fit(&mut self, criteria: &Criteria) -> Rc<Fit> {
+        if let Some(fit) = self.fits.get(criteria) {
+            return Rc::clone(fit);
         }
         let around = self.fleet.around(criteria);
         let mut rejected: BTreeMap<&'static str, usize> = BTreeMap::new();
         let mut free = Vec::new();
         for &at in around {
-            let (Some(view), Some(is_free)) = (self.fleet.host(at), self.fleet.free.get(at)) else { continue };
+            let (Some(view), Some(is_free)) = (self.fleet.host(at), self.fleet.free.get(at)) else {
+                continue;
+            };
             let verdict = criteria
                 .matches_labels(&view.host, self.fleet.pools)
                 .and_then(|()| is_free.clone())
@@ -550,8 +555,11 @@ impl Run<'_> {
         if others > 0 {
             *rejected.entry("in another pool or with other labels").or_default() += others;
         }
-        let fit = std::rc::Rc::new(Fit { free, rejected: OnceCell::from(rejected) });
-        self.fits.insert(id, std::rc::Rc::clone(&fit));
+        let fit = Rc::new(Fit { free, rejected });
+        self.fits.insert(criteria.clone(), Rc::clone(&fit));
         fit
     }
 }
+
+#[cfg(test)]
+mod tests;

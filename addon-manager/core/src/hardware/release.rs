@@ -73,7 +73,11 @@ pub fn decide(seen: &Seen, now: Timestamp) -> Plan<AllocatedNodeStatus> {
         return plan;
     }
     if host.annotation(metal3::annotations::PAUSED).is_some() {
-        let text = format!("BareMetalHost {} is paused; remove the annotation {}", super::HostKey::of(host), metal3::annotations::PAUSED);
+        let text = format!(
+            "BareMetalHost {} is paused; remove the annotation {}",
+            super::HostKey::of(host),
+            metal3::annotations::PAUSED
+        );
         plan.status = waiting(node, text, now);
         return plan;
     }
@@ -84,7 +88,11 @@ pub fn decide(seen: &Seen, now: Timestamp) -> Plan<AllocatedNodeStatus> {
         plan.steps.push(take_out(seen, host, skip));
         return plan;
     }
-    if !skip && is_unfinished(node) && host.state() != ProvisioningState::Available && host.metadata.deletion_timestamp.is_none() {
+    if !skip
+        && is_unfinished(node)
+        && host.state() != ProvisioningState::Available
+        && host.metadata.deletion_timestamp.is_none()
+    {
         let text = format!(
             "Waiting for BareMetalHost {}, which is {}, to become available before it is powered off",
             super::HostKey::of(host),
@@ -170,7 +178,8 @@ fn take_out(seen: &Seen, host: &BareMetalHost, skip: bool) -> Step {
         }
         let now = host.spec.preprovisioning_network_data_name.as_deref().unwrap_or_default();
         let before = host.annotation(annotations::ORIGINAL_NETWORK_DATA).map(str::to_owned);
-        let old = (now.is_empty() && seen.has_network_data).then(|| format!("network-data-{}", host.name_any()));
+        let old =
+            (now.is_empty() && seen.has_network_data).then(|| format!("network-data-{}", host.name_any()));
         if let Some(name) = before.or(old).filter(|name| name != now) {
             spec.insert("preprovisioningNetworkDataName".to_owned(), json!(name));
         }

@@ -8,8 +8,7 @@ pub const DEFAULT_TIMEOUT: GoDuration = timeout::HARDWARE;
 
 pub(super) const HANDLING_CREATION: &str = "Handling creation";
 pub(super) const CREATION_FAILED: &str = "Creation request failed: ";
-pub(super) const AWAITING: &str =
-    "Spec updated; awaiting configuration application by the hardware manager";
+pub(super) const AWAITING: &str = "Spec updated; awaiting configuration application by the hardware manager";
 pub(super) const SCALING_OUT: &str = "Allocating additional nodes for scale-out";
 pub(super) const CREATED: &str = "Created";
 pub(super) const TIMED_OUT: &str = "Hardware provisioning timed out";

@@ -14,8 +14,12 @@ pub const WAITING_TO_START: &str = "Waiting for cluster installation to start";
 pub const TIMED_OUT: &str = "Cluster installation timed out";
 
 /// Conditions of the ClusterInstance that must hold, in the order in which they are looked at.
-const PROCESSING: [&str; 4] =
-    ["ClusterInstanceValidated", "RenderedTemplates", "RenderedTemplatesValidated", "RenderedTemplatesApplied"];
+const PROCESSING: [&str; 4] = [
+    "ClusterInstanceValidated",
+    "RenderedTemplates",
+    "RenderedTemplatesValidated",
+    "RenderedTemplatesApplied",
+];
 const PROVISIONED: &str = "Provisioned";
 
 /// What the site-config operator says.

@@ -9,8 +9,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use manifests::clcm::{AttributeValue, Firmware, HardwareProfileSpec};
 use manifests::meta::condition;
 use manifests::metal3::{
-    AttributeType, FirmwareComponent, FirmwareSchema, FirmwareUpdate, HostFirmwareComponents, HostFirmwareSettings,
-    SettingSchema, conditions,
+    AttributeType, FirmwareComponent, FirmwareSchema, FirmwareUpdate, HostFirmwareComponents,
+    HostFirmwareSettings, SettingSchema, conditions,
 };
 
 /// What the host reports, and what was asked of it.
@@ -88,7 +88,8 @@ fn compare_settings(profile: &HardwareProfileSpec, reported: &Reported<'_>) -> D
     if wanted.is_empty() {
         return Ok(None);
     }
-    let settings: Settings = wanted.iter().map(|(name, value)| (name.clone(), int_or_string(value))).collect();
+    let settings: Settings =
+        wanted.iter().map(|(name, value)| (name.clone(), int_or_string(value))).collect();
     let Some(object) = reported.settings else { return Ok(Some(Some(settings))) };
     let Some(status) = object.status.as_ref().filter(|s| s.schema.is_some()) else {
         return waiting(object.metadata.name.as_deref(), "HostFirmwareSettings", "no schema");
@@ -229,7 +230,11 @@ fn compare_components(
         return Ok(Some((!is_asked).then_some(wanted)));
     }
     let is_ours = object.spec.updates.iter().any(|u| {
-        [bios, bmc].into_iter().flatten().chain(cards.iter().copied()).any(|f| f.url.as_deref() == Some(&*u.url))
+        [bios, bmc]
+            .into_iter()
+            .flatten()
+            .chain(cards.iter().copied())
+            .any(|f| f.url.as_deref() == Some(&*u.url))
     });
     if is_ours && is_pending(&status.conditions, object.metadata.generation) {
         return Ok(Some(None));
@@ -270,9 +275,14 @@ fn waiting<T>(name: Option<&str>, kind: &str, what: &str) -> Difference<T> {
 fn check_url(what: &str, place: &str, firmware: &Firmware) -> Result<(), String> {
     let url = firmware.url.as_deref().filter(|u| !u.is_empty());
     match (version(firmware), url) {
-        (Some(version), None) => Err(format!("missing {what} firmware URL{place}{} version: {version}", if place.is_empty() { " for" } else { "," })),
+        (Some(version), None) => Err(format!(
+            "missing {what} firmware URL{place}{} version: {version}",
+            if place.is_empty() { " for" } else { "," }
+        )),
         (None, Some(url)) => Err(format!("missing {what} firmware version{place} for URL: {url}")),
-        (Some(_), Some(url)) if !is_absolute(url) => Err(format!("invalid {what} firmware URL{place}: {url}")),
+        (Some(_), Some(url)) if !is_absolute(url) => {
+            Err(format!("invalid {what} firmware URL{place}: {url}"))
+        }
         _ => Ok(()),
     }
 }

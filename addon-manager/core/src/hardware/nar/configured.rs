@@ -8,7 +8,10 @@ use super::Draft;
 use crate::hardware::texts::{APPLIED, AWAITING};
 
 /// The profile that the request wants on a node that exists; an empty one means "leave it as it is" (B22).
-pub(super) fn wanted_profile<'a>(request: &'a NodeAllocationRequest, node: &AllocatedNode) -> Option<&'a str> {
+pub(super) fn wanted_profile<'a>(
+    request: &'a NodeAllocationRequest,
+    node: &AllocatedNode,
+) -> Option<&'a str> {
     request
         .spec
         .node_group
@@ -98,7 +101,8 @@ impl Draft<'_> {
         if let ([node], [stage]) = (nodes, stages) {
             let name = node.metadata.name.as_deref().unwrap_or_default();
             let message = node.status.as_ref().and_then(|s| {
-                condition::find(&s.conditions, HardwareCondition::Configured.as_str()).map(|c| c.message.as_str())
+                condition::find(&s.conditions, HardwareCondition::Configured.as_str())
+                    .map(|c| c.message.as_str())
             });
             return match (stage, message) {
                 (Stage::Failed, Some(message)) => format!("AllocatedNode {name}: {message}"),

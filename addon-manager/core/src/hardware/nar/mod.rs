@@ -25,7 +25,7 @@ use manifests::meta::finalizers;
 use super::holdings::{self, Group, assign_claimed, is_living};
 use super::planner::{Outcome, is_growing, is_untouched};
 use super::texts::{AWAITING, CREATED, HANDLING_CREATION, SCALING_OUT, TIMED_OUT};
-use super::{HostKey, HostView, Pools, claim};
+use super::{HostView, Pools, claim};
 use crate::plan::{Note, Plan, Step, Target, Wake, manager};
 
 /// Everything about one request.
@@ -114,7 +114,7 @@ impl<'a> Draft<'a> {
         self.request().metadata.name.as_deref().unwrap_or_default()
     }
 
-    fn nodes(&self) -> impl Iterator<Item = &'a Arc<AllocatedNode>> {
+    fn nodes(&self) -> impl Iterator<Item = &'a Arc<AllocatedNode>> + use<'a> {
         let mut nodes: Vec<_> = self.seen.nodes.iter().filter(|n| is_living(n)).collect();
         nodes.sort_by_key(|n| n.metadata.name.as_deref());
         nodes.into_iter()
@@ -151,7 +151,7 @@ impl<'a> Draft<'a> {
             let views: Vec<(usize, &HostView)> = self.seen.claimed.iter().enumerate().collect();
             let matching = assign_claimed(groups, &criteria, &views, &self.seen.pools);
             if groups.iter().enumerate().any(|(at, group)| matching.count(at) < group.need) {
-                return self.missing(groups);
+                return self.missing();
             }
             // The claims are complete, so they become nodes.
             for (host, group) in matching.pairs() {
@@ -167,7 +167,7 @@ impl<'a> Draft<'a> {
         if self.nodes().all(|n| is_complete(n)) { Progress::Complete } else { Progress::Working }
     }
 
-    fn missing(&self, groups: &[Group<'_>]) -> Progress {
+    fn missing(&self) -> Progress {
         let cluster = &self.request().spec.cluster_id;
         match &self.seen.outcome {
             Some(Outcome::Short(shortage)) => Progress::Waiting(shortage.to_string()),
@@ -179,10 +179,7 @@ impl<'a> Draft<'a> {
             Some(Outcome::SameCluster(other)) => Progress::Waiting(format!(
                 "NodeAllocationRequest {other} allocates hosts for the same cluster {cluster}; delete one of them"
             )),
-            Some(Outcome::Granted(_)) | None => {
-                let _ = groups;
-                Progress::Planning
-            }
+            Some(Outcome::Granted(_)) | None => Progress::Planning,
         }
     }
 
@@ -191,7 +188,9 @@ impl<'a> Draft<'a> {
         let mut texts = Vec::new();
         let mut reason = HardwareReason::Failed;
         for node in self.nodes() {
-            let Some(c) = node_provisioned(node).filter(|c| c.status == condition::status::FALSE) else { continue };
+            let Some(c) = node_provisioned(node).filter(|c| c.status == condition::status::FALSE) else {
+                continue;
+            };
             let host = node.spec.hw_mgr_node_id.as_deref().unwrap_or_default();
             if c.reason == HardwareReason::InvalidUserInput.as_str() {
                 reason = HardwareReason::InvalidUserInput;
@@ -220,8 +219,7 @@ impl<'a> Draft<'a> {
                 // A node is gone and nothing asks for another one: the cluster runs on; the request decides.
                 _ if is_current => return,
                 Progress::Invalid(text) => {
-                    self.invalid(text);
-                    self.observe();
+                    self.not_provisioned(HardwareReason::InvalidUserInput, text, generation);
                     return;
                 }
                 _ => {
@@ -240,21 +238,23 @@ impl<'a> Draft<'a> {
         if !growing && !is_new && changed {
             self.observe();
         }
-        self.status.observed_generation =
-            if growing { self.status.observed_generation } else { generation };
+        self.status.observed_generation = if growing { self.status.observed_generation } else { generation };
         match progress {
             Progress::Complete => self.complete(),
-            Progress::Invalid(text) => self.invalid(text),
+            Progress::Invalid(text) => self.not_provisioned(HardwareReason::InvalidUserInput, text, mark),
             Progress::Failing(reason, text) => {
-                self.status.hardware_operation_start_time =
-                    self.status.hardware_operation_start_time.take().filter(|_| *reason != HardwareReason::Failed);
+                self.status.hardware_operation_start_time = self
+                    .status
+                    .hardware_operation_start_time
+                    .take()
+                    .filter(|_| *reason != HardwareReason::Failed);
                 self.not_provisioned(*reason, text, mark);
             }
-            Progress::Working => self.in_progress(AWAITING, mark, changed, limit),
-            Progress::Waiting(text) => self.in_progress(text, mark, changed, limit),
+            Progress::Working => self.in_progress(AWAITING, false, mark, changed, limit),
+            Progress::Waiting(text) => self.in_progress(text, true, mark, changed, limit),
             Progress::Planning => {
                 let text = if growing { SCALING_OUT } else { HANDLING_CREATION };
-                self.in_progress(text, mark, changed, limit);
+                self.in_progress(text, false, mark, changed, limit);
             }
         }
     }
@@ -272,10 +272,6 @@ impl<'a> Draft<'a> {
         set_last(&mut self.status.conditions, next, self.now);
     }
 
-    fn invalid(&mut self, text: &str) {
-        self.not_provisioned(HardwareReason::InvalidUserInput, text, None);
-    }
-
     fn not_provisioned(&mut self, reason: HardwareReason, text: &str, mark: Option<i64>) {
         let next = Next::no(HardwareCondition::Provisioned.as_str(), reason.as_str(), text).at(mark);
         set_last(&mut self.status.conditions, next, self.now);
@@ -284,38 +280,51 @@ impl<'a> Draft<'a> {
     fn start(&mut self, text: &str, mark: Option<i64>) {
         self.status.hardware_operation_start_time = Some(Time(condition::whole_seconds(self.now)));
         self.not_provisioned(HardwareReason::InProgress, text, mark);
-        self.wake_at(holdings::limit(self.request()).ok());
+        self.wake = self.deadline(holdings::limit(self.request()).ok()).map_or(self.wake, Wake::At);
     }
 
-    fn in_progress(&mut self, text: &str, mark: Option<i64>, changed: bool, limit: Option<SignedDuration>) {
+    /// When the running operation is out of time.
+    fn deadline(&self, limit: Option<SignedDuration>) -> Option<Timestamp> {
+        let start = self.status.hardware_operation_start_time.as_ref()?.0;
+        start.checked_add(limit?).ok()
+    }
+
+    /// The operation runs, or starts now; a request that is out of time stays so until its spec changes.
+    fn in_progress(
+        &mut self,
+        text: &str,
+        waits: bool,
+        mark: Option<i64>,
+        changed: bool,
+        limit: Option<SignedDuration>,
+    ) {
         let reason = provisioned(&self.status).map(|c| c.reason.clone()).unwrap_or_default();
         if reason == HardwareReason::TimedOut.as_str() && !changed {
             return;
         }
         let continues = reason == HardwareReason::InProgress.as_str() && !changed;
-        let start = self.status.hardware_operation_start_time.as_ref().filter(|_| continues).map(|t| t.0);
-        let Some(end) = start.zip(limit).and_then(|(start, limit)| start.checked_add(limit).ok()) else {
-            return self.start(text, mark);
-        };
-        if end <= self.now {
-            self.status.hardware_operation_start_time = None;
-            let blocker = provisioned(&self.status).map(|c| c.message.clone()).unwrap_or_default();
-            self.events.push(Note {
-                warning: true,
-                reason: HardwareReason::TimedOut.as_str().to_owned(),
-                message: format!("{TIMED_OUT}; last state: {blocker}"),
-            });
-            return self.not_provisioned(HardwareReason::TimedOut, TIMED_OUT, mark);
+        if !continues || self.status.hardware_operation_start_time.is_none() {
+            self.start(text, mark);
         }
-        self.not_provisioned(HardwareReason::InProgress, text, mark);
-        self.wake_at(limit);
+        let Some(end) = self.deadline(limit) else { return };
+        if end <= self.now {
+            return self.time_out(mark);
+        }
+        self.wake = Wake::At(end);
+        let text = if waits { format!("{text}; waits for hosts until {end}") } else { text.to_owned() };
+        self.not_provisioned(HardwareReason::InProgress, &text, mark);
     }
 
-    fn wake_at(&mut self, limit: Option<SignedDuration>) {
-        let start = self.status.hardware_operation_start_time.as_ref().map(|t| t.0);
-        if let Some(end) = start.zip(limit).and_then(|(start, limit)| start.checked_add(limit).ok()) {
-            self.wake = self.wake.or(Wake::At(end));
-        }
+    fn time_out(&mut self, mark: Option<i64>) {
+        self.wake = Wake::OnChange;
+        self.status.hardware_operation_start_time = None;
+        let blocker = provisioned(&self.status).map(|c| c.message.clone()).unwrap_or_default();
+        self.events.push(Note {
+            warning: true,
+            reason: HardwareReason::TimedOut.as_str().to_owned(),
+            message: format!("{TIMED_OUT}; last state: {blocker}"),
+        });
+        self.not_provisioned(HardwareReason::TimedOut, TIMED_OUT, mark);
     }
 
     /// `status.properties.nodeNames`: the nodes that are prepared.
@@ -360,7 +369,10 @@ impl<'a> Draft<'a> {
             Err(e) => self.events.push(Note {
                 warning: true,
                 reason: HardwareReason::Failed.as_str().to_owned(),
-                message: format!("AllocatedNode {} cannot be written: {e}", node.metadata.name.unwrap_or_default()),
+                message: format!(
+                    "AllocatedNode {} cannot be written: {e}",
+                    node.metadata.name.unwrap_or_default()
+                ),
             }),
         }
     }
@@ -381,8 +393,7 @@ impl<'a> Draft<'a> {
     fn keep_nodes(&mut self) {
         let request = self.request();
         let uid = request.metadata.uid.as_deref().unwrap_or_default();
-        let is_provisioned =
-            provisioned(&self.status).is_some_and(|c| c.status == condition::status::TRUE);
+        let is_provisioned = provisioned(&self.status).is_some_and(|c| c.status == condition::status::TRUE);
         for node in self.nodes() {
             let owned = node.metadata.owner_references.iter().flatten().any(|o| o.uid == uid);
             let mut wanted = (**node).clone();
@@ -440,12 +451,4 @@ fn node_provisioned(node: &AllocatedNode) -> Option<&Condition> {
 fn is_complete(node: &AllocatedNode) -> bool {
     node.status.as_ref().is_some_and(|s| s.bmc.is_some())
         && node_provisioned(node).is_some_and(|c| c.status == condition::status::TRUE)
-}
-
-/// The host of a node.
-pub(super) fn host_of(node: &AllocatedNode) -> Option<HostKey> {
-    Some(HostKey {
-        namespace: node.spec.hw_mgr_node_ns.clone()?,
-        name: node.spec.hw_mgr_node_id.clone()?,
-    })
 }

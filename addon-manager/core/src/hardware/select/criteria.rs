@@ -9,7 +9,7 @@ use super::reject::Rejection;
 use crate::hardware::{HostView, Pools};
 
 /// What one node group asks of a host, read once (spec/04 section 5).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Criteria {
     site: String,
     pool: Option<String>,
@@ -74,10 +74,10 @@ impl Criteria {
         let mut hardware = Vec::new();
         for (key, value) in selector {
             if key.starts_with(grammar::PREFIX) {
-                hardware.push(Criterion::parse(key, value).map_err(|source| SelectError::Criterion {
-                    criterion: key.clone(),
-                    source,
-                })?);
+                hardware.push(
+                    Criterion::parse(key, value)
+                        .map_err(|source| SelectError::Criterion { criterion: key.clone(), source })?,
+                );
             } else {
                 let key = label_key(key);
                 if !is_label_key(&key) {

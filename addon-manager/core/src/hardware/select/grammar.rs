@@ -59,7 +59,7 @@ impl GrammarError {
 }
 
 /// One criterion, ready to be held against hosts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Criterion {
     /// The whole selector key, for messages.
     pub key: String,
@@ -68,7 +68,7 @@ pub struct Criterion {
     check: Check,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Check {
     Text { field: TextField, wanted: String, substring: bool, icase: bool },
     Number { field: NumberField, op: NumberOp, wanted: i64 },
@@ -76,7 +76,7 @@ enum Check {
     Storage(Devices),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum TextField {
     CpuArch,
     CpuModel,
@@ -84,13 +84,13 @@ enum TextField {
     ProductName,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum NumberField {
     Threads,
     Ram,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum NumberOp {
     Equal,
     NotEqual,
@@ -139,7 +139,7 @@ impl NumberOp {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum TextOp {
     Equal,
     NotEqual,
@@ -173,7 +173,7 @@ impl TextOp {
 }
 
 /// Conditions that one device must meet together, and how many devices must.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 struct Devices {
     icase: bool,
     texts: Vec<(TextProperty, TextOp, String)>,
@@ -181,7 +181,7 @@ struct Devices {
     counts: Vec<(NumberOp, i64)>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum TextProperty {
     Model,
     Type,
@@ -201,12 +201,10 @@ impl Criterion {
         let mut parts = key.strip_prefix(PREFIX).unwrap_or(key).split(';');
         let field = parts.next().unwrap_or_default();
         let qualifiers: Vec<&str> = parts.collect();
-        let text = |field| {
-            text_check(field, &qualifiers, value).map_err(|e| e.in_step("checkStringWithQualifiers"))
-        };
-        let number = |field| {
-            number_check(field, &qualifiers, value).map_err(|e| e.in_step("checkIntWithQualifiers"))
-        };
+        let text =
+            |field| text_check(field, &qualifiers, value).map_err(|e| e.in_step("checkStringWithQualifiers"));
+        let number =
+            |field| number_check(field, &qualifiers, value).map_err(|e| e.in_step("checkIntWithQualifiers"));
         let check = match field {
             "cpu_arch" => text(TextField::CpuArch)?,
             "cpu_model" => text(TextField::CpuModel)?,
@@ -357,15 +355,15 @@ fn device_check(
             .ok_or_else(|| GrammarError::Qualifier((*qualifier).to_owned()))
             .map_err(|e| e.in_step("qualifierSetFromQualifiers"))?;
         if let Some(property) = text(name) {
-            let op = TextOp::of_sign(sign)
-                .ok_or_else(|| GrammarError::Operator(sign.to_owned()).in_step("checkStringWithOpQualifier"))?;
+            let op = TextOp::of_sign(sign).ok_or_else(|| {
+                GrammarError::Operator(sign.to_owned()).in_step("checkStringWithOpQualifier")
+            })?;
             devices.texts.push((property, op, wanted.to_owned()));
         } else if name == number || name == "count" {
             let step = "checkIntWithOpQualifier";
             let op = NumberOp::of_sign(sign)
                 .ok_or_else(|| GrammarError::Operator(sign.to_owned()).in_step(step))?;
-            let wanted =
-                wanted.parse().map_err(|_| GrammarError::Value(wanted.to_owned()).in_step(step))?;
+            let wanted = wanted.parse().map_err(|_| GrammarError::Value(wanted.to_owned()).in_step(step))?;
             if name == "count" {
                 devices.counts.push((op, wanted));
             } else {

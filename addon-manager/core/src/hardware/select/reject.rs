@@ -226,4 +226,3 @@ impl fmt::Display for Rejection {
         }
     }
 }
-
