@@ -14,6 +14,7 @@ use super::queue::Queue;
 use super::world::World;
 use crate::config::Config;
 use crate::metrics::Metrics;
+use crate::request::Templates;
 
 /// One queue per area.
 #[derive(Debug)]
@@ -104,6 +105,8 @@ pub(crate) struct Context {
     pub secrets: Secrets,
     /// Who looked at what.
     pub interests: Interests,
+    /// Templates prepared for requests.
+    pub templates: Templates,
     recorder: Recorder,
 }
 
@@ -129,6 +132,7 @@ impl Context {
             config_maps: ConfigMaps::default(),
             secrets: Secrets::default(),
             interests: Interests::default(),
+            templates: Templates::default(),
         })
     }
 

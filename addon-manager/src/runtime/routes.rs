@@ -12,6 +12,7 @@ use manifests::meta::{annotations, labels};
 use manifests::metal3::{BareMetalHost, HardwareData, HostFirmwareComponents, HostFirmwareSettings, PreprovisioningImage};
 use manifests::ocloud::{Location, OCloudSite, ResourcePool};
 use manifests::ocm::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedCluster, ManagedClusterAddOn, ManifestWork};
+use manifests::ocm::names as ocm;
 use manifests::openshift::ClusterImageSet;
 use manifests::ran::{Agent, ClusterInstance, Policy};
 
@@ -286,7 +287,7 @@ pub(crate) fn clusters(ctx: &Context, change: &Change<ManagedCluster>) {
         requests_of_cluster(ctx, &name);
         ctx.queues.addon.add(Key::cluster(&name));
         for csr in ctx.world.csrs.all() {
-            if label(csr.as_ref(), labels::CLUSTER_NAME) == Some(name.as_str()) {
+            if label(csr.as_ref(), ocm::LABEL_CLUSTER_NAME) == Some(name.as_str()) {
                 ctx.queues.csr.add(Key::of(csr.as_ref()));
             }
         }
@@ -352,7 +353,7 @@ pub(crate) fn addons(ctx: &Context, change: &Change<ManagedClusterAddOn>) {
             requests_of_cluster(ctx, cluster);
         }
         for csr in ctx.world.csrs.all() {
-            if label(csr.as_ref(), labels::CLUSTER_NAME) == Some(cluster) {
+            if label(csr.as_ref(), ocm::LABEL_CLUSTER_NAME) == Some(cluster) {
                 ctx.queues.csr.add(Key::of(csr.as_ref()));
             }
         }
