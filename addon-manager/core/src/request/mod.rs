@@ -11,6 +11,7 @@
 //!
 //! Everything here is total: malformed data gives an [`InputError`], never a panic (B-44).
 
+pub mod admission;
 pub mod clock;
 pub mod diff;
 mod error;
@@ -24,5 +25,9 @@ pub mod nodes;
 pub mod phase;
 pub mod render;
 pub mod resources;
+pub mod stage;
+pub mod template;
+mod upgrade_input;
+pub mod validate;
 
 pub use error::{Class, InputError};
