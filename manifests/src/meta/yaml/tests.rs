@@ -30,12 +30,12 @@ use serde_json::json;
 #[case::merge("base: &x {a: 1, b: 2}\nm:\n  <<: *x\n  b: 3\n", json!({"base": {"a": 1, "b": 2}, "m": {"a": 1, "b": 3}}))]
 #[case::merge_after_overwrites("base: &x {a: 1}\nm: {a: 2, <<: *x}\n", json!({"base": {"a": 1}, "m": {"a": 1}}))]
 #[case::merge_list(
-    "x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nm: {<<: [*x, *y]}\n",
-    json!({"x": {"a": 1, "b": 1}, "y": {"b": 2, "c": 2}, "m": {"a": 1, "b": 1, "c": 2}})
+    "x: &x {a: 1, b: 1}\nz: &z {b: 2, c: 2}\nm: {<<: [*x, *z]}\n",
+    json!({"x": {"a": 1, "b": 1}, "z": {"b": 2, "c": 2}, "m": {"a": 1, "b": 1, "c": 2}})
 )]
 #[case::merge_of_merge(
-    "x: &x {a: 1}\ny: &y {<<: *x, b: 2}\nm: {<<: *y, c: 3}\n",
-    json!({"x": {"a": 1}, "y": {"a": 1, "b": 2}, "m": {"a": 1, "b": 2, "c": 3}})
+    "x: &x {a: 1}\nz: &z {<<: *x, b: 2}\nm: {<<: *z, c: 3}\n",
+    json!({"x": {"a": 1}, "z": {"a": 1, "b": 2}, "m": {"a": 1, "b": 2, "c": 3}})
 )]
 #[case::merge_inline("m: {<<: {a: 1}, b: 2}\n", json!({"m": {"a": 1, "b": 2}}))]
 #[case::quoted_merge_key_is_a_key("m: {'<<': {a: 1}}\n", json!({"m": {"<<": {"a": 1}}}))]
