@@ -66,7 +66,9 @@ async fn up(spokes: u32) -> Result<()> {
             spoke.admin_kubeconfig().display()
         );
     }
-    println!("{}\nCtrl-C ends it.", lab::whereabouts());
+    println!("{}", lab::whereabouts());
+    println!("process group: {}", lab.base().supervisor().group());
+    println!("Ctrl-C ends it.");
     tokio::signal::ctrl_c().await?;
     progress::line("lab: ending");
     lab.base().supervisor().stop().await
