@@ -195,29 +195,22 @@ pub fn hash(value: &Value) -> String {
     use sha2::{Digest, Sha256};
     let text = value.to_string();
     let digest = Sha256::digest(text.as_bytes());
-    digest
-        .iter()
-        .take(8)
-        .fold(String::with_capacity(16), |mut out, b| {
-            use std::fmt::Write as _;
-            let _ = write!(out, "{b:02x}");
-            out
-        })
+    digest.iter().take(8).fold(String::with_capacity(16), |mut out, b| {
+        use std::fmt::Write as _;
+        let _ = write!(out, "{b:02x}");
+        out
+    })
 }
 
 /// Puts [`APPLIED_HASH`] on an object: the hash of everything else in it. Returns the hash.
 pub fn stamp(object: &mut Value) -> String {
-    if let Some(a) = object
-        .pointer_mut("/metadata/annotations")
-        .and_then(Value::as_object_mut)
-    {
+    if let Some(a) = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
         a.remove(APPLIED_HASH);
     }
     let digest = hash(object);
     if let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        let annotations = meta
-            .entry("annotations")
-            .or_insert_with(|| Value::Object(serde_json::Map::default()));
+        let annotations =
+            meta.entry("annotations").or_insert_with(|| Value::Object(serde_json::Map::default()));
         if let Some(a) = annotations.as_object_mut() {
             a.insert(APPLIED_HASH.to_owned(), Value::String(digest.clone()));
         }
@@ -251,12 +244,7 @@ pub struct Plan<S> {
 
 impl<S> Default for Plan<S> {
     fn default() -> Self {
-        Plan {
-            steps: Vec::new(),
-            status: None,
-            events: Vec::new(),
-            wake: Wake::OnChange,
-        }
+        Plan { steps: Vec::new(), status: None, events: Vec::new(), wake: Wake::OnChange }
     }
 }
 
