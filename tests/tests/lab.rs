@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use tests::lab::pod::{Pod, PodOptions};
 use tests::lab::supervisor::group_members;
@@ -23,11 +23,7 @@ fn print(step: &str, time: Duration) {
 }
 
 fn works(lab: &Lab, cluster: &str) -> Api<DynamicObject> {
-    let kind = lab::dynamic(
-        "work.open-cluster-management.io/v1",
-        "ManifestWork",
-        "manifestworks",
-    );
+    let kind = lab::dynamic("work.open-cluster-management.io/v1", "ManifestWork", "manifestworks");
     Api::namespaced_with(lab.hub().client(), cluster, &kind)
 }
 
@@ -38,9 +34,7 @@ async fn send(lab: &Lab, cluster: &str, name: &str, manifests: Value) -> Result<
         "metadata": {"name": name, "namespace": cluster},
         "spec": {"workload": {"manifests": manifests}},
     });
-    works
-        .patch(name, &PatchParams::apply("lab"), &Patch::Apply(work))
-        .await?;
+    works.patch(name, &PatchParams::apply("lab"), &Patch::Apply(work)).await?;
     Ok(works)
 }
 
@@ -50,16 +44,10 @@ fn a_spoke_joins_and_gets_work() -> Result<()> {
         let all = Instant::now();
         let lab = Lab::shared().await?;
         print("etcd, hub and OCM's controllers", all.elapsed());
-        print(
-            "  of this, until the hub's API server was ready",
-            lab.hub().start_time(),
-        );
+        print("  of this, until the hub's API server was ready", lab.hub().start_time());
         let begin = Instant::now();
         let spoke = lab.spoke("join").await?;
-        print(
-            "spoke: API server, CRDs, the klusterlet's rights",
-            begin.elapsed(),
-        );
+        print("spoke: API server, CRDs, the klusterlet's rights", begin.elapsed());
         let begin = Instant::now();
         let join = spoke.join(lab.hub(), "edge-1").await?;
         print("  accepted by the hub", join.accepted);
@@ -77,23 +65,16 @@ fn a_spoke_joins_and_gets_work() -> Result<()> {
         wait::condition(&works, "greeting", LIMIT, "Available", "True").await?;
         print("ManifestWork applied and reported", begin.elapsed());
         print("from nothing to work on the spoke", all.elapsed());
-        let map = Api::<ConfigMap>::namespaced(spoke.client(), "greeting")
-            .get("greeting")
-            .await?;
+        let map = Api::<ConfigMap>::namespaced(spoke.client(), "greeting").get("greeting").await?;
         ensure!(
-            map.data
-                .unwrap_or_default()
-                .get("text")
-                .is_some_and(|text| text == "hello"),
+            map.data.unwrap_or_default().get("text").is_some_and(|text| text == "hello"),
             "the text arrived"
         );
 
         let writes = lab.hub().audit().writes_since(mark).await?;
         let users = lab::audit::per_user(&writes);
         ensure!(users.contains_key("admin"), "the test's own write: {users:?}");
-        let agent = users
-            .keys()
-            .any(|user| user.starts_with("system:open-cluster-management:edge-1:"));
+        let agent = users.keys().any(|user| user.starts_with("system:open-cluster-management:edge-1:"));
         ensure!(agent, "the agent reports under its own name: {users:?}");
         Ok(())
     })
@@ -117,10 +98,7 @@ fn the_work_agent_has_the_rights_of_a_klusterlet_and_no_others() -> Result<()> {
         let works = send(lab, "rights", "version", json!([version])).await?;
         let refused = wait::condition(&works, "version", LIMIT, "Applied", "False").await?;
         let text = refused.data.to_string();
-        ensure!(
-            text.contains("klusterlet-work-sa") && text.contains("is forbidden"),
-            "{text}"
-        );
+        ensure!(text.contains("klusterlet-work-sa") && text.contains("is forbidden"), "{text}");
 
         let begin = Instant::now();
         let role = json!({
@@ -157,11 +135,7 @@ fn a_deployment_runs_as_a_process() -> Result<()> {
         };
         let client = spoke.client();
         let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "talker", "namespace": namespace}});
-        apply::all(
-            &client,
-            vec![apply::object(account)?, apply::object(deployment("says"))?],
-        )
-        .await?;
+        apply::all(&client, vec![apply::object(account)?, apply::object(deployment("says"))?]).await?;
         let options = PodOptions {
             namespace: namespace.to_owned(),
             deployment: "talker".to_owned(),
@@ -175,10 +149,7 @@ fn a_deployment_runs_as_a_process() -> Result<()> {
         let secret = |word: &str| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "talker", "namespace": namespace}, "stringData": {"word": word}});
         apply::all(&client, vec![apply::object(secret("hello"))?]).await?;
         let first = pod.until_running(LIMIT).await?;
-        wait::poll(LIMIT, "it speaks", || async {
-            first.log_end(1) == "says hello in default"
-        })
-        .await?;
+        wait::poll(LIMIT, "it speaks", || async { first.log_end(1) == "says hello in default" }).await?;
         let deployments: Api<k8s_openapi::api::apps::v1::Deployment> =
             Api::namespaced(client.clone(), namespace);
         let is_ready = |it: &k8s_openapi::api::apps::v1::Deployment| {
@@ -194,17 +165,12 @@ fn a_deployment_runs_as_a_process() -> Result<()> {
         })
         .await?;
         first.kill().await?;
-        wait::poll(LIMIT, "it speaks again", || async {
-            first.log_end(1) == "says goodbye in default"
-        })
-        .await?;
+        wait::poll(LIMIT, "it speaks again", || async { first.log_end(1) == "says goodbye in default" })
+            .await?;
 
         // A new template means a new process; a deleted Deployment none.
         apply::all(&client, vec![apply::object(deployment("shouts"))?]).await?;
-        wait::poll(LIMIT, "it shouts", || async {
-            first.log_end(1) == "shouts goodbye in default"
-        })
-        .await?;
+        wait::poll(LIMIT, "it shouts", || async { first.log_end(1) == "shouts goodbye in default" }).await?;
         deployments.delete("talker", &DeleteParams::default()).await?;
         wait::poll(LIMIT, "its process is gone", || async { pod.process().is_none() }).await
     })
@@ -231,12 +197,8 @@ fn rights_of_a_chart_apply_to_a_token_of_its_account() -> Result<()> {
         )?;
         let (namespace, account) = lab.hub().install_rights(chart.path()).await?;
         let client = lab.hub().access_as(&namespace, &account).await?.client().await?;
-        Api::<ConfigMap>::namespaced(client.clone(), "chart-test")
-            .list(&Default::default())
-            .await?;
-        let refused = Api::<ConfigMap>::namespaced(client, "default")
-            .list(&Default::default())
-            .await;
+        Api::<ConfigMap>::namespaced(client.clone(), "chart-test").list(&ListParams::default()).await?;
+        let refused = Api::<ConfigMap>::namespaced(client, "default").list(&ListParams::default()).await;
         ensure!(
             matches!(refused, Err(kube::Error::Api(status)) if status.code == 403),
             "only what the chart gives"
@@ -263,19 +225,12 @@ fn nothing_of_a_lab_survives_kill_9() -> Result<()> {
     }
     let group = group.context("the lab did not start")?;
     let members = group_members(group).len();
-    ensure!(
-        members >= 7,
-        "supervisor, etcd, API server, controllers: {members}"
-    );
+    ensure!(members >= 7, "supervisor, etcd, API server, controllers: {members}");
     lab.kill()?;
     lab.wait()?;
     let begin = Instant::now();
     while !group_members(group).is_empty() {
-        ensure!(
-            begin.elapsed() < Duration::from_secs(20),
-            "left over: {:?}",
-            group_members(group)
-        );
+        ensure!(begin.elapsed() < Duration::from_secs(20), "left over: {:?}", group_members(group));
         std::thread::sleep(Duration::from_millis(20));
     }
     print(

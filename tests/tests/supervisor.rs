@@ -15,19 +15,11 @@ fn start(dir: &Path) -> Result<(Child, Vec<u32>)> {
         .args(["supervise", "--dir"])
         .arg(dir)
         // A shell that ignores TERM and has a child of its own in the background.
-        .args([
-            "--",
-            "/bin/sh",
-            "-c",
-            "trap '' TERM; sleep 1000 & while true; do sleep 1; done",
-        ])
+        .args(["--", "/bin/sh", "-c", "trap '' TERM; sleep 1000 & while true; do sleep 1; done"])
         .stdout(Stdio::piped())
         .spawn()?;
     let lines = BufReader::new(parent.stdout.take().context("piped")?).lines();
-    let pids = lines
-        .take(3)
-        .map(|line| Ok(line?.parse()?))
-        .collect::<Result<Vec<u32>>>()?;
+    let pids = lines.take(3).map(|line| Ok(line?.parse()?)).collect::<Result<Vec<u32>>>()?;
     Ok((parent, pids))
 }
 
@@ -43,10 +35,7 @@ fn until_empty(group: u32, limit: Duration) -> Result<Duration> {
         if members.is_empty() {
             return Ok(begin.elapsed());
         }
-        ensure!(
-            begin.elapsed() < limit,
-            "still in the group after {limit:?}: {members:?}"
-        );
+        ensure!(begin.elapsed() < limit, "still in the group after {limit:?}: {members:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -58,11 +47,7 @@ fn kill_of_the_test_ends_the_whole_group() -> Result<()> {
     std::fs::create_dir(&lab)?;
     let (mut parent, pids) = start(&lab)?;
     let group = *pids.first().context("no group")?;
-    ensure!(
-        group_members(group).len() >= 3,
-        "supervisor and two shells: {:?}",
-        group_members(group)
-    );
+    ensure!(group_members(group).len() >= 3, "supervisor and two shells: {:?}", group_members(group));
     kill(parent.id())?;
     parent.wait()?;
     let took = until_empty(group, Duration::from_secs(10))?;
@@ -87,9 +72,7 @@ fn the_directory_stays_if_it_is_to_be_kept() -> Result<()> {
 fn kill_of_the_supervisor_ends_its_children() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let (mut parent, pids) = start(dir.path())?;
-    let [group, one, two] = pids.as_slice() else {
-        anyhow::bail!("three pids: {pids:?}")
-    };
+    let [group, one, two] = pids.as_slice() else { anyhow::bail!("three pids: {pids:?}") };
     kill(*group)?;
     let begin = Instant::now();
     while group_members(*group).iter().any(|pid| pid == one || pid == two) {

@@ -54,17 +54,10 @@ fn main() -> Result<()> {
 
 async fn up(spokes: u32) -> Result<()> {
     let lab = Lab::shared().await?;
-    println!(
-        "hub: export KUBECONFIG={}",
-        lab.hub().admin_kubeconfig().display()
-    );
+    println!("hub: export KUBECONFIG={}", lab.hub().admin_kubeconfig().display());
     for number in 1..=spokes {
         let spoke = lab.joined_spoke(&format!("spoke{number}")).await?;
-        println!(
-            "{}: export KUBECONFIG={}",
-            spoke.name(),
-            spoke.admin_kubeconfig().display()
-        );
+        println!("{}: export KUBECONFIG={}", spoke.name(), spoke.admin_kubeconfig().display());
     }
     println!("{}", lab::whereabouts());
     println!("process group: {}", lab.base().supervisor().group());
@@ -82,13 +75,7 @@ async fn supervise(dir: std::path::PathBuf, argv: Vec<String>) -> Result<()> {
     };
     for name in ["one", "two"] {
         let program = supervisor::Program::new(name, std::path::Path::new(program), supervisor::Rank::Agent);
-        println!(
-            "{}",
-            supervisor
-                .spawn(program.args(arguments.iter().cloned()))
-                .await?
-                .pid()
-        );
+        println!("{}", supervisor.spawn(program.args(arguments.iter().cloned())).await?.pid());
     }
     std::future::pending().await
 }

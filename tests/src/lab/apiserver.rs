@@ -63,10 +63,7 @@ pub struct ApiServer {
 
 impl std::fmt::Debug for ApiServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ApiServer")
-            .field("name", &self.name)
-            .field("url", &self.url)
-            .finish_non_exhaustive()
+        f.debug_struct("ApiServer").field("name", &self.name).field("url", &self.url).finish_non_exhaustive()
     }
 }
 
@@ -77,10 +74,8 @@ impl ApiServer {
         let begin = Instant::now();
         let dir = base.dir().join(name);
         let pki = Pki::create(&dir, name)?;
-        let tokens: BTreeMap<_, _> = USERS
-            .iter()
-            .map(|(user, _)| (*user, uuid::Uuid::new_v4().simple().to_string()))
-            .collect();
+        let tokens: BTreeMap<_, _> =
+            USERS.iter().map(|(user, _)| (*user, uuid::Uuid::new_v4().simple().to_string())).collect();
         let lines = USERS
             .iter()
             .filter_map(|(user, group)| Some(format!("{},{user},{user},{group}\n", tokens.get(user)?)));
@@ -88,42 +83,18 @@ impl ApiServer {
         fs::write(dir.join("audit-policy.json"), AUDIT_POLICY)?;
         let port = cache::free_port()?;
         let url = format!("https://127.0.0.1:{port}");
-        let server = base
-            .spawn(Self::server_program(base, name, &dir, &pki, port)?)
-            .await?;
-        let access = Access::new(
-            name,
-            &url,
-            pki.ca(),
-            tokens.get("admin").context("admin is a user")?,
-        );
+        let server = base.spawn(Self::server_program(base, name, &dir, &pki, port)?).await?;
+        let access = Access::new(name, &url, pki.ca(), tokens.get("admin").context("admin is a user")?);
         let client = access.client().await?;
-        server
-            .until_ready("/readyz answers", Duration::from_secs(60), || is_ready(&client))
-            .await?;
+        server.until_ready("/readyz answers", Duration::from_mins(1), || is_ready(&client)).await?;
         let started = begin.elapsed();
-        let controllers = Access::new(
-            name,
-            &url,
-            pki.ca(),
-            tokens.get("kube-controller-manager").context("a user")?,
-        );
+        let controllers =
+            Access::new(name, &url, pki.ca(), tokens.get("kube-controller-manager").context("a user")?);
         let kubeconfig = dir.join("kube-controller-manager.kubeconfig");
         controllers.write(&kubeconfig)?;
-        let controllers = base
-            .spawn(Self::controllers_program(base, name, &kubeconfig, &pki)?)
-            .await?;
-        let cluster = Self {
-            name: name.to_owned(),
-            dir,
-            url,
-            pki,
-            tokens,
-            server,
-            controllers,
-            client,
-            started,
-        };
+        let controllers = base.spawn(Self::controllers_program(base, name, &kubeconfig, &pki)?).await?;
+        let cluster =
+            Self { name: name.to_owned(), dir, url, pki, tokens, server, controllers, client, started };
         cluster.access("admin")?.write(&cluster.admin_kubeconfig())?;
         Ok(cluster)
     }
@@ -145,14 +116,8 @@ impl ApiServer {
         .flag("--requestheader-client-ca-file", pki.ca_file().display())
         .flag("--requestheader-allowed-names", "front-proxy-client")
         .flag("--cert-dir", dir.display())
-        .flag(
-            "--service-account-key-file",
-            pki.account_public_key_file().display(),
-        )
-        .flag(
-            "--service-account-signing-key-file",
-            pki.account_key_file().display(),
-        )
+        .flag("--service-account-key-file", pki.account_public_key_file().display())
+        .flag("--service-account-signing-key-file", pki.account_key_file().display())
         .flag("--service-account-issuer", "https://kubernetes.default.svc")
         .flag("--token-auth-file", dir.join("tokens.csv").display())
         .flag("--authorization-mode", "RBAC")
@@ -177,10 +142,7 @@ impl ApiServer {
             .flag("--cluster-signing-cert-file", pki.ca_file().display())
             .flag("--cluster-signing-key-file", pki.ca_key_file().display())
             .flag("--root-ca-file", pki.ca_file().display())
-            .flag(
-                "--service-account-private-key-file",
-                pki.account_key_file().display(),
-            )
+            .flag("--service-account-private-key-file", pki.account_key_file().display())
             .arg("--use-service-account-credentials=false")
             .arg(format!("--controllers={CONTROLLERS}"));
         Ok(program)
@@ -223,10 +185,8 @@ impl ApiServer {
 
     /// Access of one of the users with a static token.
     pub fn access(&self, user: &str) -> Result<Access> {
-        let token = self
-            .tokens
-            .get(user)
-            .with_context(|| format!("{user} is not a user of {}", self.name))?;
+        let token =
+            self.tokens.get(user).with_context(|| format!("{user} is not a user of {}", self.name))?;
         Ok(Access::new(&self.name, &self.url, self.pki.ca(), token))
     }
 
@@ -247,14 +207,11 @@ impl ApiServer {
         self.dir.join("admin.kubeconfig")
     }
 
-    /// Access as a ServiceAccount, by a token of one day from the TokenRequest API.
+    /// Access as a ServiceAccount, by a token of one day from the `TokenRequest` API.
     pub async fn access_as(&self, namespace: &str, account: &str) -> Result<Access> {
         let accounts: Api<ServiceAccount> = Api::namespaced(self.client(), namespace);
         let wanted = TokenRequest {
-            spec: Some(TokenRequestSpec {
-                expiration_seconds: Some(86_400),
-                ..Default::default()
-            }),
+            spec: Some(TokenRequestSpec { expiration_seconds: Some(86_400), ..Default::default() }),
             ..Default::default()
         };
         let answer = accounts
@@ -280,13 +237,7 @@ impl ApiServer {
     pub async fn namespace(&self, name: &str) -> Result<()> {
         let namespaces: Api<Namespace> = Api::all(self.client());
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        namespaces
-            .patch(
-                name,
-                &PatchParams::apply(apply::MANAGER),
-                &Patch::Apply(namespace),
-            )
-            .await?;
+        namespaces.patch(name, &PatchParams::apply(apply::MANAGER), &Patch::Apply(namespace)).await?;
         Ok(())
     }
 
@@ -297,9 +248,7 @@ impl ApiServer {
 
     /// Waits until the API server answers again, after a restart of its process.
     pub async fn until_ready(&self, limit: Duration) -> Result<()> {
-        self.server
-            .until_ready("/readyz answers", limit, || is_ready(&self.client))
-            .await
+        self.server.until_ready("/readyz answers", limit, || is_ready(&self.client)).await
     }
 }
 

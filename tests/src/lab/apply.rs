@@ -72,9 +72,8 @@ pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>> {
     }
     let mut found = Vec::new();
     let entries = fs::read_dir(path).with_context(|| format!("reading {}", path.display()))?;
-    let mut paths = entries
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<std::io::Result<Vec<_>>>()?;
+    let mut paths =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<std::io::Result<Vec<_>>>()?;
     paths.sort();
     for path in paths {
         if path.is_dir() {
@@ -127,12 +126,7 @@ pub async fn all(client: &Client, objects: Vec<DynamicObject>) -> Result<Vec<Dyn
             return Ok(applied);
         };
         if progress.elapsed() > PATIENCE {
-            bail!(
-                "applying {} objects makes no progress; {}: {}",
-                failed.len(),
-                describe(first),
-                error.text
-            );
+            bail!("applying {} objects makes no progress; {}: {}", failed.len(), describe(first), error.text);
         }
         waiting = failed.into_iter().map(|(object, _)| object).collect();
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -151,11 +145,7 @@ pub async fn yaml(client: &Client, text: &str) -> Result<Vec<DynamicObject>> {
 
 /// [`all`] for CRDs, and waits until every one is established.
 pub async fn crds(client: &Client, objects: Vec<DynamicObject>) -> Result<()> {
-    let names: Vec<String> = all(client, objects)
-        .await?
-        .iter()
-        .map(ResourceExt::name_any)
-        .collect();
+    let names: Vec<String> = all(client, objects).await?.iter().map(ResourceExt::name_any).collect();
     for name in names {
         let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
         let established = await_condition(crds, &name, conditions::is_crd_established());
@@ -209,33 +199,20 @@ async fn apply(
     let fatal = |text: String| Failure { text, retry: false };
     let kind_name = kind_of(object).map_err(|error| fatal(error.to_string()))?;
     let Some((resource, capabilities)) = kind else {
-        let text = format!(
-            "no kind {} in {}/{}",
-            kind_name.kind, kind_name.group, kind_name.version
-        );
+        let text = format!("no kind {} in {}/{}", kind_name.kind, kind_name.group, kind_name.version);
         return Err(Failure { text, retry: true });
     };
-    let name = object
-        .metadata
-        .name
-        .as_deref()
-        .ok_or_else(|| fatal("it has no name".to_owned()))?;
+    let name = object.metadata.name.as_deref().ok_or_else(|| fatal("it has no name".to_owned()))?;
     let api = api(client, object, &resource, &capabilities);
-    api.patch(name, params, &Patch::Apply(object))
-        .await
-        .map_err(|error| {
-            let retry = match &error {
-                kube::Error::Api(status) => {
-                    matches!(status.code, 404 | 409 | 429 | 500..)
-                        || status.message.contains("being terminated")
-                }
-                _ => true,
-            };
-            Failure {
-                text: error.to_string(),
-                retry,
+    api.patch(name, params, &Patch::Apply(object)).await.map_err(|error| {
+        let retry = match &error {
+            kube::Error::Api(status) => {
+                matches!(status.code, 404 | 409 | 429 | 500..) || status.message.contains("being terminated")
             }
-        })
+            _ => true,
+        };
+        Failure { text: error.to_string(), retry }
+    })
 }
 
 fn api(
@@ -252,18 +229,12 @@ fn api(
 }
 
 fn kind_of(object: &DynamicObject) -> Result<GroupVersionKind> {
-    let types = object
-        .types
-        .as_ref()
-        .with_context(|| format!("{} has no kind", object.name_any()))?;
+    let types = object.types.as_ref().with_context(|| format!("{} has no kind", object.name_any()))?;
     GroupVersionKind::try_from(types).with_context(|| format!("apiVersion of {}", object.name_any()))
 }
 
 fn describe(object: &DynamicObject) -> String {
-    let kind = object
-        .types
-        .as_ref()
-        .map_or("object", |types| types.kind.as_str());
+    let kind = object.types.as_ref().map_or("object", |types| types.kind.as_str());
     match object.namespace() {
         Some(namespace) => format!("{kind} {namespace}/{}", object.name_any()),
         None => format!("{kind} {}", object.name_any()),

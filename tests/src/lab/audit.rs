@@ -43,22 +43,9 @@ pub struct Write {
 
 impl std::fmt::Display for Write {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            at,
-            user,
-            verb,
-            resource,
-            subresource,
-            namespace,
-            name,
-            code,
-            ..
-        } = self;
+        let Self { at, user, verb, resource, subresource, namespace, name, code, .. } = self;
         let slash = if subresource.is_empty() { "" } else { "/" };
-        write!(
-            f,
-            "{at} {user} {verb} {resource}{slash}{subresource} {namespace}/{name} -> {code}"
-        )
+        write!(f, "{at} {user} {verb} {resource}{slash}{subresource} {namespace}/{name} -> {code}")
     }
 }
 
@@ -71,9 +58,7 @@ pub struct Audit {
 
 impl std::fmt::Debug for Audit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Audit")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
+        f.debug_struct("Audit").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
@@ -186,10 +171,8 @@ struct Status {
 
 fn parse(line: &str) -> Option<Write> {
     let line: Line = serde_json::from_str(line).ok()?;
-    let is_write = matches!(
-        line.verb.as_str(),
-        "create" | "update" | "patch" | "delete" | "deletecollection"
-    );
+    let is_write =
+        matches!(line.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection");
     let object = line.object_ref;
     let is_excepted =
         object.resource == "leases" || object.resource.ends_with("reviews") || object.resource.is_empty();
@@ -224,10 +207,7 @@ mod tests {
     #[test]
     fn counts_writes_only() {
         let write = parse(&line("patch", "configmaps", "/api")).unwrap();
-        assert_eq!(
-            write.to_string(),
-            "2026-01-02T03:04:05.000006Z u patch configmaps n/o -> 200"
-        );
+        assert_eq!(write.to_string(), "2026-01-02T03:04:05.000006Z u patch configmaps n/o -> 200");
         for (verb, resource, uri) in [
             ("get", "configmaps", "/api"),
             ("update", "leases", "/api"),

@@ -23,9 +23,7 @@ pub struct Base {
 impl Base {
     /// Makes sure that the tools are built, then starts supervisor and etcd for a lab in `dir`.
     pub async fn start(dir: &Path) -> Result<Self> {
-        let tools = tokio::task::spawn_blocking(Tools::base)
-            .await
-            .context("building the tools")??;
+        let tools = tokio::task::spawn_blocking(Tools::base).await.context("building the tools")??;
         let supervisor = Supervisor::start(dir).await?;
         let (clients, peers) = (cache::free_port()?, cache::free_port()?);
         let etcd_url = format!("http://127.0.0.1:{clients}");
@@ -35,10 +33,7 @@ impl Base {
             .flag("--listen-client-urls", &etcd_url)
             .flag("--advertise-client-urls", &etcd_url)
             .flag("--listen-peer-urls", format!("http://127.0.0.1:{peers}"))
-            .flag(
-                "--initial-advertise-peer-urls",
-                format!("http://127.0.0.1:{peers}"),
-            )
+            .flag("--initial-advertise-peer-urls", format!("http://127.0.0.1:{peers}"))
             .flag("--initial-cluster", format!("default=http://127.0.0.1:{peers}"))
             .flag("--log-level", "warn")
             .arg("--quota-backend-bytes=4294967296");
@@ -48,13 +43,7 @@ impl Base {
             TcpStream::connect(&address).await.is_ok()
         })
         .await?;
-        Ok(Self {
-            dir: dir.to_owned(),
-            tools,
-            supervisor,
-            etcd,
-            etcd_url,
-        })
+        Ok(Self { dir: dir.to_owned(), tools, supervisor, etcd, etcd_url })
     }
 
     /// The lab's directory; logs are in `logs`.

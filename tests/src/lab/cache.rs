@@ -37,12 +37,8 @@ impl Lock {
         let path = dir()?.join(name);
         let file = open(&path)?;
         if file.try_lock().is_err() {
-            progress::line(&format!(
-                "lab: another process holds {}, waiting for it",
-                path.display()
-            ));
-            file.lock()
-                .with_context(|| format!("locking {}", path.display()))?;
+            progress::line(&format!("lab: another process holds {}, waiting for it", path.display()));
+            file.lock().with_context(|| format!("locking {}", path.display()))?;
         }
         Ok(Self { _file: file })
     }
@@ -82,11 +78,7 @@ pub fn free_port() -> Result<u16> {
         taken.1.push(file);
         return Ok(port);
     }
-    bail!(
-        "no free port on 127.0.0.1 between {} and {} in 500 attempts",
-        PORTS.start,
-        PORTS.end
-    )
+    bail!("no free port on 127.0.0.1 between {} and {} in 500 attempts", PORTS.start, PORTS.end)
 }
 
 #[cfg(test)]

@@ -55,9 +55,7 @@ impl Hub {
     /// that is, when OCM works.
     pub async fn start(base: &Base) -> Result<Self> {
         let api = ApiServer::start(base, "hub").await?;
-        apply::crds(&api.client(), ocm_crds(base)?)
-            .await
-            .context("OCM's CRDs")?;
+        apply::crds(&api.client(), ocm_crds(base)?).await.context("OCM's CRDs")?;
         for namespace in [OCM_NAMESPACE, OPERATOR_NAMESPACE] {
             api.namespace(namespace).await?;
         }
@@ -76,17 +74,14 @@ impl Hub {
             (Tool::Placement, "controller", "ocm-placement", &[][..]),
             (Tool::Addon, "manager", "ocm-addon", &[][..]),
         ] {
-            let program = Program::new(
-                format!("hub-{}", tool.name()),
-                base.tools().path(tool)?,
-                Rank::Controller,
-            )
-            .arg(verb)
-            .flag("--kubeconfig", api.kubeconfig_of(user)?.display())
-            .arg("--disable-leader-election")
-            .flag("--namespace", OCM_NAMESPACE)
-            .flag("--listen", format!("127.0.0.1:{}", cache::free_port()?))
-            .args(extra.iter().copied());
+            let program =
+                Program::new(format!("hub-{}", tool.name()), base.tools().path(tool)?, Rank::Controller)
+                    .arg(verb)
+                    .flag("--kubeconfig", api.kubeconfig_of(user)?.display())
+                    .arg("--disable-leader-election")
+                    .flag("--namespace", OCM_NAMESPACE)
+                    .flag("--listen", format!("127.0.0.1:{}", cache::free_port()?))
+                    .args(extra.iter().copied());
             controllers.push(base.spawn(program).await?);
         }
         let hub = Self { api, controllers };
@@ -101,7 +96,7 @@ impl Hub {
             "managedclustersets",
         );
         let api: Api<DynamicObject> = Api::all_with(self.client(), &sets);
-        let works = wait::present(&api, "global", Duration::from_secs(60));
+        let works = wait::present(&api, "global", Duration::from_mins(1));
         let ends =
             futures::future::select_all(self.controllers.iter().map(|process| Box::pin(process.wait())));
         tokio::select! {
@@ -133,15 +128,10 @@ impl Hub {
                 self.namespace(&namespace).await?;
             }
         }
-        apply::all(&self.client(), objects)
-            .await
-            .context("the manager's rights")?;
+        apply::all(&self.client(), objects).await.context("the manager's rights")?;
         let accounts: Api<ServiceAccount> = Api::namespaced(self.client(), &account.0);
         wait::present(&accounts, &account.1, Duration::from_secs(10)).await?;
-        progress::line(&format!(
-            "lab: the manager's account is {}/{}",
-            account.0, account.1
-        ));
+        progress::line(&format!("lab: the manager's account is {}/{}", account.0, account.1));
         Ok(account)
     }
 
@@ -157,10 +147,7 @@ fn ocm_crds(base: &Base) -> Result<Vec<DynamicObject>> {
         let dir = base.tools().assets().join("api").join(folder);
         for entry in std::fs::read_dir(&dir).with_context(|| format!("reading {}", dir.display()))? {
             let path = entry?.path();
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or_default();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if name.ends_with(".crd.yaml") && name.starts_with(start) {
                 crds.extend(apply::folder(&path)?);
             }
@@ -198,27 +185,15 @@ fn rights(chart: &Path) -> Result<Vec<DynamicObject>> {
         let all = apply::documents(&text).with_context(|| format!("in {}", file.display()))?;
         objects.extend(all.into_iter().filter(|object| {
             let kind = object.types.as_ref().map_or("", |types| types.kind.as_str());
-            matches!(
-                kind,
-                "ServiceAccount" | "ClusterRole" | "ClusterRoleBinding" | "Role" | "RoleBinding"
-            )
+            matches!(kind, "ServiceAccount" | "ClusterRole" | "ClusterRoleBinding" | "Role" | "RoleBinding")
         }));
     }
     Ok(objects)
 }
 
 fn account(objects: &[DynamicObject]) -> Option<(String, String)> {
-    let is_account = |object: &&DynamicObject| {
-        object
-            .types
-            .as_ref()
-            .is_some_and(|types| types.kind == "ServiceAccount")
-    };
+    let is_account =
+        |object: &&DynamicObject| object.types.as_ref().is_some_and(|types| types.kind == "ServiceAccount");
     let account = objects.iter().find(is_account)?;
-    Some((
-        account
-            .namespace()
-            .unwrap_or_else(|| OPERATOR_NAMESPACE.to_owned()),
-        account.name_any(),
-    ))
+    Some((account.namespace().unwrap_or_else(|| OPERATOR_NAMESPACE.to_owned()), account.name_any()))
 }

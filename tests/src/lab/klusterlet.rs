@@ -48,11 +48,7 @@ fn manifests(tools: &Tools, folder: &str, wanted: impl Fn(&str) -> bool) -> Resu
     let mut objects = Vec::new();
     for entry in fs::read_dir(&dir).with_context(|| format!("reading {}", dir.display()))? {
         let path = entry?.path();
-        if path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .is_some_and(&wanted)
-        {
+        if path.file_name().and_then(|name| name.to_str()).is_some_and(&wanted) {
             let text = fs::read_to_string(&path)?;
             objects
                 .extend(apply::documents(&render(&text)).with_context(|| format!("in {}", path.display()))?);
@@ -98,9 +94,6 @@ mod tests {
         let template = "metadata:\n  name: x:{{ .KlusterletName }}-work\n  labels:\n    {{ if gt (len .Labels) 0 }}\n    \
                         {{ range $key, $value := .Labels }}\n    \"{{ $key }}\": \"{{ $value }}\"\n    {{ end }}\n    {{ end }}\n\
                         rules: []\n";
-        assert_eq!(
-            render(template),
-            "metadata:\n  name: x:klusterlet-work\n  labels:\nrules: []\n"
-        );
+        assert_eq!(render(template), "metadata:\n  name: x:klusterlet-work\n  labels:\nrules: []\n");
     }
 }

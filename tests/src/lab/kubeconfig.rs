@@ -31,12 +31,7 @@ impl std::fmt::Debug for Access {
 impl Access {
     /// `cluster` is the name of the cluster entry; the registration agent bootstraps again when it changes.
     pub fn new(cluster: &str, server: &str, ca: &str, token: &str) -> Self {
-        Self {
-            cluster: cluster.into(),
-            server: server.into(),
-            ca: ca.into(),
-            token: token.into(),
-        }
+        Self { cluster: cluster.into(), server: server.into(), ca: ca.into(), token: token.into() }
     }
 
     /// The bearer token.
@@ -61,12 +56,7 @@ impl Access {
     pub fn write(&self, path: &Path) -> Result<()> {
         let unfinished = path.with_extension("tmp");
         let mut options = fs::OpenOptions::new();
-        let file = options
-            .create(true)
-            .write(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&unfinished);
+        let file = options.create(true).write(true).truncate(true).mode(0o600).open(&unfinished);
         let file = file.with_context(|| format!("creating {}", unfinished.display()))?;
         serde_json::to_writer_pretty(file, &self.json())?;
         fs::rename(&unfinished, path).with_context(|| format!("writing {}", path.display()))

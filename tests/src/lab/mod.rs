@@ -60,25 +60,15 @@ impl Lab {
     /// Starts a lab of its own. Prefer [`Lab::shared`] in tests.
     pub async fn start() -> Result<Self> {
         let dir = new_dir()?;
-        let base = Base::start(&dir)
-            .await
-            .inspect_err(|_| keep("the lab did not start"))?;
-        let hub = Hub::start(&base)
-            .await
-            .inspect_err(|_| keep("the hub did not start"))?;
-        Ok(Self {
-            base,
-            hub,
-            spokes: Mutex::default(),
-        })
+        let base = Base::start(&dir).await.inspect_err(|_| keep("the lab did not start"))?;
+        let hub = Hub::start(&base).await.inspect_err(|_| keep("the hub did not start"))?;
+        Ok(Self { base, hub, spokes: Mutex::default() })
     }
 
     /// The lab of this test binary, started by the first caller.
     pub async fn shared() -> Result<&'static Self> {
         // On the lab's own runtime, whatever the runtime of the caller: the lab outlives single tests.
-        runtime()?
-            .spawn(async { SHARED.get_or_try_init(Self::start).await })
-            .await?
+        runtime()?.spawn(async { SHARED.get_or_try_init(Self::start).await }).await?
     }
 
     /// The hub.
@@ -100,9 +90,8 @@ impl Lab {
             .entry(name.to_owned())
             .or_default()
             .clone();
-        let spoke = cell
-            .get_or_try_init(|| async { Spoke::start(&self.base, name).await.map(Arc::new) })
-            .await?;
+        let spoke =
+            cell.get_or_try_init(|| async { Spoke::start(&self.base, name).await.map(Arc::new) }).await?;
         Ok(spoke.clone())
     }
 
@@ -112,7 +101,7 @@ impl Lab {
         if spoke.cluster().is_none() {
             spoke.join(&self.hub, name).await?;
         }
-        spoke.until_available(&self.hub, Duration::from_secs(60)).await?;
+        spoke.until_available(&self.hub, Duration::from_mins(1)).await?;
         Ok(spoke)
     }
 
@@ -128,26 +117,18 @@ pub fn runtime() -> Result<&'static Runtime> {
     if let Some(runtime) = RUNTIME.get() {
         return Ok(runtime);
     }
-    let fresh = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(4)
-        .enable_all()
-        .build();
+    let fresh = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build();
     Ok(RUNTIME.get_or_init(|| fresh.unwrap_or_else(|error| no_runtime(&error))))
 }
 
-#[expect(
-    clippy::panic,
-    reason = "without a runtime there is no test to fail in a better way"
-)]
+#[expect(clippy::panic, reason = "without a runtime there is no test to fail in a better way")]
 fn no_runtime(error: &std::io::Error) -> Runtime {
     panic!("no runtime: {error}")
 }
 
 /// Runs a test on the lab's runtime: `#[test] fn name() -> Result<()> { lab::run(async { ... }) }`.
 pub fn run<F: Future<Output = Result<()>>>(test: F) -> Result<()> {
-    runtime()?
-        .block_on(test)
-        .inspect_err(|error| keep(&format!("{error:#}")))
+    runtime()?.block_on(test).inspect_err(|error| keep(&format!("{error:#}")))
 }
 
 static DIRS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -156,13 +137,8 @@ static DIRS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 fn new_dir() -> Result<PathBuf> {
     let parent = std::env::var_os("OCLOUD_LAB_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
     std::fs::create_dir_all(&parent).with_context(|| format!("creating {}", parent.display()))?;
-    let dir = tempfile::Builder::new()
-        .prefix("ocloud-lab-")
-        .tempdir_in(&parent)?
-        .keep();
-    DIRS.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(dir.clone());
+    let dir = tempfile::Builder::new().prefix("ocloud-lab-").tempdir_in(&parent)?.keep();
+    DIRS.lock().unwrap_or_else(PoisonError::into_inner).push(dir.clone());
     keep_on_failure()?;
     Ok(dir)
 }
@@ -171,10 +147,7 @@ fn new_dir() -> Result<PathBuf> {
 pub fn keep(reason: &str) {
     let mut news = false;
     for dir in DIRS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        let file = std::fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(dir.join(supervisor::KEEP));
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(dir.join(supervisor::KEEP));
         if let Ok(mut file) = file {
             news |= file.metadata().is_ok_and(|data| data.len() == 0);
             let _ = writeln!(file, "{reason}");
@@ -191,16 +164,14 @@ pub fn whereabouts() -> String {
     let dirs: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     match dirs.as_slice() {
         [] => "no lab was started".to_owned(),
-        dirs => format!(
-            "lab directory (kept on failure, logs in logs/): {}",
-            dirs.join(", ")
-        ),
+        dirs => format!("lab directory (kept on failure, logs in logs/): {}", dirs.join(", ")),
     }
 }
 
 /// A panic in any test and SIGTERM (a time limit) keep the directory.
 fn keep_on_failure() -> Result<()> {
     static HOOK: Once = Once::new();
+    static TERM: OnceLock<()> = OnceLock::new();
     HOOK.call_once(|| {
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -208,7 +179,6 @@ fn keep_on_failure() -> Result<()> {
             keep(&panic.to_string());
         }));
     });
-    static TERM: OnceLock<()> = OnceLock::new();
     if TERM.set(()).is_ok() {
         let mut term = {
             let _inside = runtime()?.enter();

@@ -26,10 +26,7 @@ impl Pki {
         let ca = authority.as_ref().pem();
         let (certificate, key) = serving(&authority)?;
         let accounts = KeyPair::generate()?;
-        let pki = Self {
-            dir: dir.to_owned(),
-            ca,
-        };
+        let pki = Self { dir: dir.to_owned(), ca };
         fs::write(pki.ca_file(), &pki.ca)?;
         fs::write(pki.ca_key_file(), authority.key().serialize_pem())?;
         fs::write(pki.serving_file(), certificate)?;
@@ -77,35 +74,22 @@ impl Pki {
 
 fn authority(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>> {
     let mut params = CertificateParams::default();
-    params
-        .distinguished_name
-        .push(DnType::CommonName, format!("{name}-ca"));
+    params.distinguished_name.push(DnType::CommonName, format!("{name}-ca"));
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages = vec![
-        KeyUsagePurpose::KeyCertSign,
-        KeyUsagePurpose::CrlSign,
-        KeyUsagePurpose::DigitalSignature,
-    ];
+    params.key_usages =
+        vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
     CertifiedIssuer::self_signed(params, KeyPair::generate()?).context("making the certificate authority")
 }
 
 fn serving(authority: &CertifiedIssuer<'static, KeyPair>) -> Result<(String, String)> {
     let mut params = CertificateParams::new(["localhost".to_owned(), "kubernetes.default.svc".to_owned()])?;
-    params
-        .subject_alt_names
-        .push(SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)));
-    params
-        .subject_alt_names
-        .push(SanType::IpAddress(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1))));
-    params
-        .distinguished_name
-        .push(DnType::CommonName, "kube-apiserver");
+    params.subject_alt_names.push(SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+    params.subject_alt_names.push(SanType::IpAddress(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1))));
+    params.distinguished_name.push(DnType::CommonName, "kube-apiserver");
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
     let key = KeyPair::generate()?;
-    let certificate = params
-        .signed_by(&key, authority)
-        .context("signing the serving certificate")?;
+    let certificate = params.signed_by(&key, authority).context("signing the serving certificate")?;
     Ok((certificate.pem(), key.serialize_pem()))
 }

@@ -68,30 +68,19 @@ impl Pod {
     /// Begins to follow; the Deployment need not exist yet.
     pub fn follow(base: &Base, spoke: Arc<Spoke>, options: PodOptions) -> Result<Self> {
         let process = Arc::new(Mutex::new(None));
-        let kubelet = Kubelet {
-            base: base.clone(),
-            spoke,
-            options,
-            process: process.clone(),
-        };
-        let follower = super::runtime()?.spawn(async move { kubelet.follow().await });
+        let kubelet = Kubelet { base: base.clone(), spoke, options, process: process.clone() };
+        let follower = super::runtime()?.spawn(async move { Box::pin(kubelet.follow()).await });
         Ok(Self { follower, process })
     }
 
     /// The process, while the Deployment exists and its volumes are there.
     pub fn process(&self) -> Option<Proc> {
-        self.process
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Waits until the program runs.
     pub async fn until_running(&self, limit: Duration) -> Result<Proc> {
-        wait::poll(limit, "the pod's program runs", || async {
-            self.process().is_some()
-        })
-        .await?;
+        wait::poll(limit, "the pod's program runs", || async { self.process().is_some() }).await?;
         self.process().context("the pod's program has just ended")
     }
 }
@@ -150,7 +139,7 @@ impl Kubelet {
                     self.options.deployment,
                     self.spoke.name()
                 ));
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         }
     }
@@ -160,21 +149,15 @@ impl Kubelet {
         let container = spec.containers.first().context("the template has no container")?;
         let account = spec.service_account_name.as_deref().unwrap_or("default");
         let volumes = self.volumes(spec.volumes.as_deref().unwrap_or_default());
-        let secrets = volumes.iter().filter_map(|volume| {
-            volume
-                .secret
-                .as_ref()
-                .map(|secret| (secret, volume.dir.as_path()))
-        });
+        let secrets = volumes
+            .iter()
+            .filter_map(|volume| volume.secret.as_ref().map(|secret| (secret, volume.dir.as_path())));
         let mirrors: Vec<Mirror> = secrets.map(|(secret, dir)| self.mirror(secret, dir)).collect();
         let ready: Vec<watch::Receiver<bool>> =
             mirrors.iter().map(|mirror| mirror.ready.subscribe()).collect();
         let program = async {
             for mut ready in ready {
-                ready
-                    .wait_for(|ready| *ready)
-                    .await
-                    .context("the volume's watch ended")?;
+                ready.wait_for(|ready| *ready).await.context("the volume's watch ended")?;
             }
             let kubeconfig = loop {
                 // The account comes with the same ManifestWork, perhaps later.
@@ -183,8 +166,7 @@ impl Kubelet {
                     Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
                 }
             };
-            self.keep_process(self.program(container, &volumes, &kubeconfig)?)
-                .await
+            self.keep_process(self.program(container, &volumes, &kubeconfig)?).await
         };
         let mirroring = futures::future::join_all(mirrors.iter().map(Mirror::follow));
         tokio::select! {
@@ -221,18 +203,12 @@ impl Kubelet {
             let volume = volumes.iter().find(|volume| volume.name == mount.name);
             let volume = volume.with_context(|| format!("no volume {}", mount.name))?;
             fs::create_dir_all(&volume.dir).with_context(|| format!("creating {}", volume.dir.display()))?;
-            paths.push((
-                mount.mount_path.trim_end_matches('/').to_owned(),
-                volume.dir.display().to_string(),
-            ));
+            paths.push((mount.mount_path.trim_end_matches('/').to_owned(), volume.dir.display().to_string()));
         }
         // The longest path first: one mount may lie in another.
         paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
-        let local = |text: &str| {
-            paths
-                .iter()
-                .fold(text.to_owned(), |text, (path, dir)| text.replace(path, dir))
-        };
+        let local =
+            |text: &str| paths.iter().fold(text.to_owned(), |text, (path, dir)| text.replace(path, dir));
         let name = format!("{}-{}", self.spoke.name(), self.options.deployment);
         let pod = format!("{}-0", self.options.deployment);
         let field = |path: &str| match path {
@@ -245,10 +221,7 @@ impl Kubelet {
             .env("HOSTNAME", &pod)
             .env("RUST_BACKTRACE", "1");
         for variable in container.env.iter().flatten() {
-            let reference = variable
-                .value_from
-                .as_ref()
-                .and_then(|from| from.field_ref.as_ref());
+            let reference = variable.value_from.as_ref().and_then(|from| from.field_ref.as_ref());
             let value = match (&variable.value, reference) {
                 (Some(value), _) => local(value),
                 (None, Some(reference)) => field(&reference.field_path),
@@ -274,10 +247,7 @@ impl Kubelet {
             let begin = Instant::now();
             let exit = process.wait().await?;
             self.report(0).await;
-            progress::line(&format!(
-                "lab: {} ended with {exit}, starts again in {pause:?}",
-                process.name()
-            ));
+            progress::line(&format!("lab: {} ended with {exit}, starts again in {pause:?}", process.name()));
             if begin.elapsed() > LONGEST_PAUSE {
                 pause = FIRST_PAUSE;
             }
@@ -288,10 +258,7 @@ impl Kubelet {
     }
 
     fn set(&self, process: Option<Proc>) -> Option<Proc> {
-        std::mem::replace(
-            &mut *self.process.lock().unwrap_or_else(PoisonError::into_inner),
-            process,
-        )
+        std::mem::replace(&mut *self.process.lock().unwrap_or_else(PoisonError::into_inner), process)
     }
 
     async fn end(&self) {
@@ -311,9 +278,7 @@ impl Kubelet {
             "observedGeneration": deployment.metadata.generation, "replicas": 1, "updatedReplicas": 1,
             "readyReplicas": ready, "availableReplicas": ready, "unavailableReplicas": 1 - ready,
         }});
-        let _ = deployments
-            .patch_status(name, &PatchParams::default(), &Patch::Merge(status))
-            .await;
+        let _ = deployments.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await;
     }
 }
 
@@ -344,7 +309,7 @@ impl Mirror {
                     self.ready.send_replace(true);
                 }
                 Err(error) => {
-                    progress::line(&format!("lab: volume of secret {}: {error:#}", secret.name_any()))
+                    progress::line(&format!("lab: volume of secret {}: {error:#}", secret.name_any()));
                 }
             }
         }
@@ -373,10 +338,7 @@ fn project(secret: &Secret, dir: &Path) -> Result<()> {
     }
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        let is_key = entry
-            .file_name()
-            .to_str()
-            .is_some_and(|name| !name.starts_with(".."));
+        let is_key = entry.file_name().to_str().is_some_and(|name| !name.starts_with(".."));
         if is_key && !entry.path().exists() {
             fs::remove_file(entry.path())?;
         }
@@ -395,9 +357,8 @@ mod tests {
     fn secret(version: &str, data: &[(&str, &str)]) -> Secret {
         let mut secret = Secret::default();
         secret.metadata.resource_version = Some(version.to_owned());
-        let entries = data
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), ByteString(value.as_bytes().to_vec())));
+        let entries =
+            data.iter().map(|(key, value)| ((*key).to_owned(), ByteString(value.as_bytes().to_vec())));
         secret.data = Some(entries.collect());
         secret
     }
@@ -408,10 +369,8 @@ mod tests {
         project(&secret("1", &[("a", "1"), ("b", "2")]), dir.path()).unwrap();
         project(&secret("2", &[("a", "3")]), dir.path()).unwrap();
         assert_eq!(fs::read_to_string(dir.path().join("a")).unwrap(), "3");
-        let mut names: Vec<_> = fs::read_dir(dir.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
-            .collect();
+        let mut names: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, ["..2", "..data", "a"]);
     }

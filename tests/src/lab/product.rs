@@ -47,25 +47,15 @@ pub async fn programs(profile: Profile) -> Result<Programs> {
             arguments.push("--release");
         }
         let mut built = build_all(&arguments).await?;
-        let mut take = |name: &str| {
-            built
-                .remove(name)
-                .with_context(|| format!("cargo built no {name}"))
-        };
-        Ok::<_, anyhow::Error>(Programs {
-            manager: take("addon-manager")?,
-            agent: take("addon-agent")?,
-        })
+        let mut take = |name: &str| built.remove(name).with_context(|| format!("cargo built no {name}"));
+        Ok::<_, anyhow::Error>(Programs { manager: take("addon-manager")?, agent: take("addon-agent")? })
     });
     programs.await.cloned()
 }
 
 /// Builds with cargo and returns the path of the program `name`.
 pub(super) async fn build(arguments: &[&str], name: &str) -> Result<PathBuf> {
-    build_all(arguments)
-        .await?
-        .remove(name)
-        .with_context(|| format!("cargo built no {name}"))
+    build_all(arguments).await?.remove(name).with_context(|| format!("cargo built no {name}"))
 }
 
 /// `cargo build`; returns program names with their paths, as cargo tells them.
@@ -146,15 +136,9 @@ impl Manager {
     /// Applies the rights found in the chart, takes a token of the manager's ServiceAccount and starts it.
     pub async fn start(base: &Base, hub: &Hub, options: &ManagerOptions) -> Result<Self> {
         let programs = programs(options.profile).await?;
-        let account = hub
-            .install_rights(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts"))
-            .await?;
+        let account = hub.install_rights(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts")).await?;
         let kubeconfig = hub.kubeconfig_as(&account.0, &account.1).await?;
-        let name = if options.name.is_empty() {
-            "manager"
-        } else {
-            &options.name
-        };
+        let name = if options.name.is_empty() { "manager" } else { &options.name };
         let mut program = Program::new(name, &programs.manager, Rank::Product)
             .args(options.arguments.iter().cloned())
             .env("KUBECONFIG", kubeconfig.display().to_string())
@@ -163,10 +147,7 @@ impl Manager {
         for (name, value) in &options.environment {
             program = program.env(name, value);
         }
-        Ok(Self {
-            process: base.spawn(program).await?,
-            account,
-        })
+        Ok(Self { process: base.spawn(program).await?, account })
     }
 
     /// The process.

@@ -48,12 +48,7 @@ impl Step {
             line(&label);
         }
         let now = Instant::now();
-        Self {
-            label,
-            started: now,
-            said: now,
-            bar,
-        }
+        Self { label, started: now, said: now, bar }
     }
 
     /// To be called now and then while the step runs.
@@ -62,11 +57,7 @@ impl Step {
             bar.tick();
         } else if self.said.elapsed() >= EVERY {
             self.said = Instant::now();
-            line(&format!(
-                "{}: {} so far",
-                self.label,
-                human(self.started.elapsed())
-            ));
+            line(&format!("{}: {} so far", self.label, human(self.started.elapsed())));
         }
     }
 

@@ -51,28 +51,18 @@ impl Spoke {
         for namespace in [AGENT_NAMESPACE, ADDON_NAMESPACE] {
             api.namespace(namespace).await?;
         }
-        apply::crds(&api.client(), klusterlet::crds(base.tools())?)
-            .await
-            .context("the klusterlet's CRDs")?;
+        apply::crds(&api.client(), klusterlet::crds(base.tools())?).await.context("the klusterlet's CRDs")?;
         apply::all(&api.client(), klusterlet::rights(base.tools())?)
             .await
             .context("the klusterlet's rights")?;
-        Ok(Self {
-            base: base.clone(),
-            api,
-            joined: Mutex::new(None),
-        })
+        Ok(Self { base: base.clone(), api, joined: Mutex::new(None) })
     }
 
     /// Starts the agents for the ManagedCluster `cluster` of `hub`; returns when both run. The ManagedCluster may exist
     /// already, else the registration agent makes it.
     pub async fn join(&self, hub: &Hub, cluster: &str) -> Result<JoinTimes> {
         if let Some(joined) = self.joined() {
-            bail!(
-                "{} has joined as {} already; leave first",
-                self.name(),
-                joined.cluster
-            );
+            bail!("{} has joined as {} already; leave first", self.name(), joined.cluster);
         }
         let begin = Instant::now();
         let dir = self.dir().join(format!("as-{cluster}"));
@@ -81,52 +71,34 @@ impl Spoke {
         let bootstrap = dir.join("bootstrap.kubeconfig");
         hub.access("ocm-bootstrap")?.write(&bootstrap)?;
 
-        let registration = self
-            .base
-            .spawn(self.registration(cluster, &bootstrap, &hub_dir).await?)
-            .await?;
+        let registration = self.base.spawn(self.registration(cluster, &bootstrap, &hub_dir).await?).await?;
         let hub_kubeconfig = hub_dir.join("kubeconfig");
         registration
-            .until_ready(
-                "the hub's kubeconfig is there",
-                Duration::from_secs(60),
-                || async { hub_kubeconfig.exists() },
-            )
+            .until_ready("the hub's kubeconfig is there", Duration::from_mins(1), || async {
+                hub_kubeconfig.exists()
+            })
             .await?;
         let accepted = begin.elapsed();
 
         let work = self.base.spawn(self.work(cluster, &hub_dir).await?).await?;
-        *self.lock() = Some(Joined {
-            cluster: cluster.to_owned(),
-            registration,
-            work,
-        });
-        Ok(JoinTimes {
-            accepted,
-            agents: begin.elapsed(),
-        })
+        *self.lock() = Some(Joined { cluster: cluster.to_owned(), registration, work });
+        Ok(JoinTimes { accepted, agents: begin.elapsed() })
     }
 
     async fn registration(&self, cluster: &str, bootstrap: &Path, hub_dir: &Path) -> Result<Program> {
         let path = self.base.tools().path(Tool::Registration)?;
-        let program = Program::new(
-            format!("{}-{cluster}-registration-agent", self.name()),
-            path,
-            Rank::Agent,
-        )
-        .arg("agent")
-        .flag("--spoke-cluster-name", cluster)
-        .flag("--bootstrap-kubeconfig", bootstrap.display())
-        .flag(
-            "--kubeconfig",
-            self.kubeconfig_of_agent(REGISTRATION_ACCOUNT).await?.display(),
-        )
-        .flag("--hub-kubeconfig-dir", hub_dir.display())
-        .flag("--namespace", AGENT_NAMESPACE)
-        .arg("--disable-leader-election")
-        .flag("--cluster-healthcheck-period", "10s")
-        .flag("--spoke-external-server-urls", self.url())
-        .flag("--listen", format!("127.0.0.1:{}", cache::free_port()?));
+        let program =
+            Program::new(format!("{}-{cluster}-registration-agent", self.name()), path, Rank::Agent)
+                .arg("agent")
+                .flag("--spoke-cluster-name", cluster)
+                .flag("--bootstrap-kubeconfig", bootstrap.display())
+                .flag("--kubeconfig", self.kubeconfig_of_agent(REGISTRATION_ACCOUNT).await?.display())
+                .flag("--hub-kubeconfig-dir", hub_dir.display())
+                .flag("--namespace", AGENT_NAMESPACE)
+                .arg("--disable-leader-election")
+                .flag("--cluster-healthcheck-period", "10s")
+                .flag("--spoke-external-server-urls", self.url())
+                .flag("--listen", format!("127.0.0.1:{}", cache::free_port()?));
         Ok(program)
     }
 
@@ -135,10 +107,7 @@ impl Spoke {
         let program = Program::new(format!("{}-{cluster}-work-agent", self.name()), path, Rank::Agent)
             .arg("agent")
             .flag("--spoke-cluster-name", cluster)
-            .flag(
-                "--kubeconfig",
-                self.kubeconfig_of_agent(WORK_ACCOUNT).await?.display(),
-            )
+            .flag("--kubeconfig", self.kubeconfig_of_agent(WORK_ACCOUNT).await?.display())
             .flag("--workload-source-driver", "kube")
             .flag("--workload-source-config", hub_dir.join("kubeconfig").display())
             .flag("--hub-kubeconfig-dir", hub_dir.display())
@@ -179,9 +148,7 @@ impl Spoke {
             let secrets: Api<k8s_openapi::api::core::v1::Secret> =
                 Api::namespaced(self.client(), AGENT_NAMESPACE);
             // Without it the next registration agent bootstraps afresh.
-            let _ = secrets
-                .delete("hub-kubeconfig-secret", &kube::api::DeleteParams::default())
-                .await;
+            let _ = secrets.delete("hub-kubeconfig-secret", &kube::api::DeleteParams::default()).await;
             fs::remove_dir_all(self.dir().join(format!("as-{}", joined.cluster)))?;
         }
         Ok(())
@@ -190,20 +157,10 @@ impl Spoke {
     /// Waits until the ManagedCluster is available on the hub.
     pub async fn until_available(&self, hub: &Hub, limit: Duration) -> Result<DynamicObject> {
         let cluster = self.cluster().context("the spoke has not joined")?;
-        let kind = super::dynamic(
-            "cluster.open-cluster-management.io/v1",
-            "ManagedCluster",
-            "managedclusters",
-        );
+        let kind =
+            super::dynamic("cluster.open-cluster-management.io/v1", "ManagedCluster", "managedclusters");
         let clusters: Api<DynamicObject> = Api::all_with(hub.client(), &kind);
-        wait::condition(
-            &clusters,
-            &cluster,
-            limit,
-            "ManagedClusterConditionAvailable",
-            "True",
-        )
-        .await
+        wait::condition(&clusters, &cluster, limit, "ManagedClusterConditionAvailable", "True").await
     }
 
     fn joined(&self) -> Option<Joined> {

@@ -64,11 +64,8 @@ impl Tool {
     ];
 
     /// Built only when a test asks for policies.
-    pub const GOVERNANCE: [Self; 3] = [
-        Self::PolicyPropagator,
-        Self::ConfigPolicyController,
-        Self::PolicyFramework,
-    ];
+    pub const GOVERNANCE: [Self; 3] =
+        [Self::PolicyPropagator, Self::ConfigPolicyController, Self::PolicyFramework];
 
     /// File name of the program.
     pub fn name(self) -> &'static str {
@@ -144,9 +141,7 @@ impl GoModule {
     }
 
     fn source(self) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tools")
-            .join(self.name())
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tools").join(self.name())
     }
 
     fn flags(self) -> &'static str {
@@ -163,11 +158,7 @@ impl GoModule {
             let path = self.source().join(file);
             hash.update(fs::read(&path).with_context(|| format!("reading {}", path.display()))?);
         }
-        let hex = hash
-            .finalize()
-            .iter()
-            .take(8)
-            .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+        let hex = hash.finalize().iter().take(8).fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
         Ok(cache::dir()?.join(format!("{}-{hex}", self.name())))
     }
 
@@ -177,37 +168,13 @@ impl GoModule {
             Self::Kubernetes => &[],
             Self::Ocm => &[
                 ("open-cluster-management.io/api", "cluster/v1", "api/cluster/v1"),
-                (
-                    "open-cluster-management.io/api",
-                    "cluster/v1alpha1",
-                    "api/cluster/v1alpha1",
-                ),
-                (
-                    "open-cluster-management.io/api",
-                    "cluster/v1beta1",
-                    "api/cluster/v1beta1",
-                ),
-                (
-                    "open-cluster-management.io/api",
-                    "cluster/v1beta2",
-                    "api/cluster/v1beta2",
-                ),
+                ("open-cluster-management.io/api", "cluster/v1alpha1", "api/cluster/v1alpha1"),
+                ("open-cluster-management.io/api", "cluster/v1beta1", "api/cluster/v1beta1"),
+                ("open-cluster-management.io/api", "cluster/v1beta2", "api/cluster/v1beta2"),
                 ("open-cluster-management.io/api", "work/v1", "api/work/v1"),
-                (
-                    "open-cluster-management.io/api",
-                    "work/v1alpha1",
-                    "api/work/v1alpha1",
-                ),
-                (
-                    "open-cluster-management.io/api",
-                    "addon/v1alpha1",
-                    "api/addon/v1alpha1",
-                ),
-                (
-                    "open-cluster-management.io/ocm",
-                    "manifests/klusterlet/managed",
-                    "klusterlet/managed",
-                ),
+                ("open-cluster-management.io/api", "work/v1alpha1", "api/work/v1alpha1"),
+                ("open-cluster-management.io/api", "addon/v1alpha1", "api/addon/v1alpha1"),
+                ("open-cluster-management.io/ocm", "manifests/klusterlet/managed", "klusterlet/managed"),
                 (
                     "open-cluster-management.io/ocm",
                     "manifests/klusterlet/management",
@@ -215,11 +182,7 @@ impl GoModule {
                 ),
             ],
             Self::Governance => &[
-                (
-                    "open-cluster-management.io/governance-policy-propagator",
-                    "deploy/crds",
-                    "propagator",
-                ),
+                ("open-cluster-management.io/governance-policy-propagator", "deploy/crds", "propagator"),
                 (
                     "open-cluster-management.io/config-policy-controller",
                     "deploy/crds",
@@ -241,18 +204,12 @@ impl Tools {
     /// Kubernetes and OCM, built now if they are not in the cache. Takes about 10 minutes on two cold cores.
     /// Blocks: call it from a thread that may.
     pub fn base() -> Result<Self> {
-        Ok(Self {
-            paths: ensure(&Tool::BASE)?,
-            assets: ensure_assets(GoModule::Ocm)?,
-        })
+        Ok(Self { paths: ensure(&Tool::BASE)?, assets: ensure_assets(GoModule::Ocm)? })
     }
 
     /// The governance controllers (policies) alone, built when first asked for.
     pub fn governance() -> Result<Self> {
-        Ok(Self {
-            paths: ensure(&Tool::GOVERNANCE)?,
-            assets: ensure_assets(GoModule::Governance)?,
-        })
+        Ok(Self { paths: ensure(&Tool::GOVERNANCE)?, assets: ensure_assets(GoModule::Governance)? })
     }
 
     /// Where a program is.
@@ -279,11 +236,7 @@ fn ensure(tools: &[Tool]) -> Result<BTreeMap<Tool, PathBuf>> {
         paths.insert(tool, path);
     }
     let missing = |paths: &BTreeMap<Tool, PathBuf>| -> Vec<Tool> {
-        tools
-            .iter()
-            .copied()
-            .filter(|tool| !paths.get(tool).is_some_and(|path| path.is_file()))
-            .collect()
+        tools.iter().copied().filter(|tool| !paths.get(tool).is_some_and(|path| path.is_file())).collect()
     };
     if missing(&paths).is_empty() {
         return Ok(paths);
@@ -306,20 +259,10 @@ fn build(tool: Tool, target: &Path, number: usize, count: usize) -> Result<()> {
     remove_unfinished(dir, tool)?;
     let unfinished = dir.join(format!(".{}.{}.tmp", tool.name(), std::process::id()));
     let log = dir.join(format!("{}.log", tool.name()));
-    let mut step = Step::start(format!(
-        "lab tools: building {} ({number} of {count})",
-        tool.name()
-    ));
+    let mut step = Step::start(format!("lab tools: building {} ({number} of {count})", tool.name()));
     let output = File::create(&log).with_context(|| format!("creating {}", log.display()))?;
     let mut child = go(module)
-        .args([
-            "build",
-            "-mod=readonly",
-            "-trimpath",
-            "-ldflags",
-            module.flags(),
-            "-o",
-        ])
+        .args(["build", "-mod=readonly", "-trimpath", "-ldflags", module.flags(), "-o"])
         .arg(&unfinished)
         .arg(tool.package())
         .stdout(output.try_clone()?)
@@ -355,11 +298,8 @@ fn remove_unfinished(dir: &Path, tool: Tool) -> Result<()> {
     let start = format!(".{}.", tool.name());
     for entry in fs::read_dir(dir).with_context(|| format!("reading {}", dir.display()))? {
         let entry = entry?;
-        if entry
-            .file_name()
-            .to_str()
-            .is_some_and(|name| name.starts_with(&start) && name.ends_with(".tmp"))
-        {
+        let is_unfinished = entry.path().extension().is_some_and(|extension| extension == "tmp");
+        if is_unfinished && entry.file_name().to_string_lossy().starts_with(&start) {
             fs::remove_file(entry.path())?;
         }
     }
@@ -368,20 +308,14 @@ fn remove_unfinished(dir: &Path, tool: Tool) -> Result<()> {
 
 fn go(module: GoModule) -> Command {
     let mut command = Command::new("go");
-    command
-        .current_dir(module.source())
-        .env("GOWORK", "off")
-        .stdin(Stdio::null());
+    command.current_dir(module.source()).env("GOWORK", "off").stdin(Stdio::null());
     command
 }
 
 /// The end of a text, for an error message.
 pub(super) fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    lines
-        .get(lines.len().saturating_sub(count)..)
-        .unwrap_or_default()
-        .join("\n")
+    lines.get(lines.len().saturating_sub(count)..).unwrap_or_default().join("\n")
 }
 
 /// Copies the manifests out of the Go module cache once, so that a lab with built tools needs no Go.
@@ -424,10 +358,7 @@ fn module_source(module: GoModule, name: &str) -> Result<PathBuf> {
         .output()
         .context("starting `go mod download`: the lab needs Go 1.26 or newer in PATH")?;
     if !output.status.success() {
-        bail!(
-            "go mod download {name} failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        bail!("go mod download {name} failed: {}", String::from_utf8_lossy(&output.stderr));
     }
     let download: Download = serde_json::from_slice(&output.stdout)
         .with_context(|| format!("answer of go mod download {name}"))?;

@@ -43,9 +43,7 @@ pub async fn gone<K>(api: &Api<K>, name: &str, limit: Duration) -> Result<()>
 where
     K: Resource + Clone + DeserializeOwned + Serialize + Debug + Send + 'static,
 {
-    observe(api, name, limit, "it is gone", |seen| seen.is_none())
-        .await
-        .map(drop)
+    observe(api, name, limit, "it is gone", |seen| seen.is_none()).await.map(drop)
 }
 
 /// Waits until `status.conditions` has the condition `type_` with `status`, and of the current generation if it tells one.
@@ -53,13 +51,9 @@ pub async fn condition<K>(api: &Api<K>, name: &str, limit: Duration, type_: &str
 where
     K: Resource + Clone + DeserializeOwned + Serialize + Debug + Send + 'static,
 {
-    until(
-        api,
-        name,
-        limit,
-        &format!("condition {type_} is {status}"),
-        |object| has_condition(object, type_, status),
-    )
+    until(api, name, limit, &format!("condition {type_} is {status}"), |object| {
+        has_condition(object, type_, status)
+    })
     .await
 }
 
@@ -68,10 +62,7 @@ pub fn has_condition(object: &impl Serialize, type_: &str, status: &str) -> bool
     let Ok(value) = serde_json::to_value(object) else {
         return false;
     };
-    let generation = value
-        .pointer("/metadata/generation")
-        .and_then(Value::as_i64)
-        .unwrap_or_default();
+    let generation = value.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default();
     let conditions = value.pointer("/status/conditions").and_then(Value::as_array);
     conditions.into_iter().flatten().any(|condition| {
         let text = |key| condition.get(key).and_then(Value::as_str);
@@ -118,9 +109,7 @@ where
         "waited {:.1} s until {what}: {}/{name}{}\n{}\n{}",
         begin.elapsed().as_secs_f64(),
         api.resource_url(),
-        error
-            .map(|error| format!(" (watch: {error})"))
-            .unwrap_or_default(),
+        error.map(|error| format!(" (watch: {error})")).unwrap_or_default(),
         last.as_ref().map_or_else(|| "it does not exist".to_owned(), yaml),
         super::whereabouts(),
     )
@@ -190,19 +179,11 @@ where
     if tokio::time::timeout(limit, polling).await.is_ok() {
         return Ok(());
     }
-    bail!(
-        "waited {} s until {what}\n{}",
-        limit.as_secs(),
-        super::whereabouts()
-    )
+    bail!("waited {} s until {what}\n{}", limit.as_secs(), super::whereabouts())
 }
 
 fn key<K: Resource>(object: &K) -> String {
-    format!(
-        "{}/{}",
-        object.meta().namespace.as_deref().unwrap_or_default(),
-        object.name_any()
-    )
+    format!("{}/{}", object.meta().namespace.as_deref().unwrap_or_default(), object.name_any())
 }
 
 /// An object as YAML, without managed fields.

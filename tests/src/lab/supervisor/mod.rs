@@ -35,12 +35,7 @@ pub struct Program {
 impl Program {
     /// `name` is unique in the lab: the log file is called `logs/<name>.log`.
     pub fn new(name: impl Into<String>, path: &Path, rank: Rank) -> Self {
-        Self {
-            name: name.into(),
-            argv: vec![path.display().to_string()],
-            env: BTreeMap::new(),
-            rank,
-        }
+        Self { name: name.into(), argv: vec![path.display().to_string()], env: BTreeMap::new(), rank }
     }
 
     /// Adds one argument.
@@ -92,10 +87,7 @@ struct Waiting(Mutex<HashMap<u64, oneshot::Sender<Outcome>>>);
 
 impl Waiting {
     fn insert(&self, id: u64, sender: oneshot::Sender<Outcome>) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id, sender);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
     }
 
     fn take(&self, id: u64) -> Option<oneshot::Sender<Outcome>> {
@@ -138,9 +130,7 @@ impl Supervisor {
             next: AtomicU64::new(1),
             waiting,
         };
-        Ok(Self {
-            inner: Arc::new(inner),
-        })
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Process group (and pid) of the supervisor.
@@ -160,15 +150,8 @@ impl Supervisor {
             rank: program.rank,
         };
         let pid = self.start_process(spawn.clone()).await?;
-        let inner = ProcInner {
-            supervisor: self.clone(),
-            spawn,
-            log,
-            pid: Mutex::new(pid),
-        };
-        Ok(Proc {
-            inner: Arc::new(inner),
-        })
+        let inner = ProcInner { supervisor: self.clone(), spawn, log, pid: Mutex::new(pid) };
+        Ok(Proc { inner: Arc::new(inner) })
     }
 
     async fn start_process(&self, spawn: Spawn) -> Result<u32> {
@@ -198,13 +181,7 @@ impl Supervisor {
     /// Ends everything and waits until it has ended.
     pub async fn stop(&self) -> Result<()> {
         self.inner.stdin.lock().await.take();
-        self.inner
-            .child
-            .lock()
-            .await
-            .wait()
-            .await
-            .context("waiting for the supervisor")?;
+        self.inner.child.lock().await.wait().await.context("waiting for the supervisor")?;
         Ok(())
     }
 }
@@ -259,15 +236,7 @@ impl Proc {
 
     /// Sends a signal; false if the process had ended already.
     pub async fn signal(&self, signal: Kind) -> Result<bool> {
-        match self
-            .inner
-            .supervisor
-            .ask(Order::Signal {
-                pid: self.pid(),
-                signal,
-            })
-            .await?
-        {
+        match self.inner.supervisor.ask(Order::Signal { pid: self.pid(), signal }).await? {
             Outcome::Done(sent) => Ok(sent),
             other => bail!("the supervisor answered {other:?} to a signal"),
         }
@@ -298,11 +267,7 @@ impl Proc {
 
     /// Starts the same command again, after its end.
     pub async fn start_again(&self) -> Result<()> {
-        let pid = self
-            .inner
-            .supervisor
-            .start_process(self.inner.spawn.clone())
-            .await?;
+        let pid = self.inner.supervisor.start_process(self.inner.spawn.clone()).await?;
         *self.inner.pid.lock().unwrap_or_else(PoisonError::into_inner) = pid;
         Ok(())
     }
@@ -334,19 +299,13 @@ impl Proc {
 /// The supervisor's program: cargo names it in tests; a sibling of the running program otherwise; built if missing.
 async fn program() -> Result<PathBuf> {
     const NAME: &str = "lab-supervisor";
-    if let Some(path) = std::env::var_os("CARGO_BIN_EXE_lab-supervisor")
-        .map(PathBuf::from)
-        .filter(|path| path.is_file())
+    if let Some(path) =
+        std::env::var_os("CARGO_BIN_EXE_lab-supervisor").map(PathBuf::from).filter(|path| path.is_file())
     {
         return Ok(path);
     }
     let running = std::env::current_exe().context("own path")?;
-    let near = running
-        .ancestors()
-        .skip(1)
-        .take(2)
-        .map(|dir| dir.join(NAME))
-        .find(|path| path.is_file());
+    let near = running.ancestors().skip(1).take(2).map(|dir| dir.join(NAME)).find(|path| path.is_file());
     match near {
         Some(path) => Ok(path),
         None => super::product::build(&["-p", "tests", "--bin", NAME], NAME).await,

@@ -84,13 +84,8 @@ pub enum Rank {
 
 impl Rank {
     /// All, in the order in which they end.
-    pub const ENDING: [Self; 5] = [
-        Self::Product,
-        Self::Agent,
-        Self::Controller,
-        Self::ApiServer,
-        Self::Store,
-    ];
+    pub const ENDING: [Self; 5] =
+        [Self::Product, Self::Agent, Self::Controller, Self::ApiServer, Self::Store];
 }
 
 /// One line from the supervisor.
@@ -142,22 +137,11 @@ mod tests {
 
     #[test]
     fn lines_survive_the_way() {
-        let line = serde_json::to_string(&Request {
-            id: 7,
-            order: Order::Signal {
-                pid: 3,
-                signal: Kind::Term,
-            },
-        })
-        .unwrap();
+        let line =
+            serde_json::to_string(&Request { id: 7, order: Order::Signal { pid: 3, signal: Kind::Term } })
+                .unwrap();
         assert_eq!(line, r#"{"id":7,"op":"signal","pid":3,"signal":"term"}"#);
         let reply: Reply = serde_json::from_str(r#"{"id":7,"exit":{"code":null,"signal":9}}"#).unwrap();
-        assert!(matches!(
-            reply.outcome,
-            Outcome::Exit(Exit {
-                code: None,
-                signal: Some(9)
-            })
-        ));
+        assert!(matches!(reply.outcome, Outcome::Exit(Exit { code: None, signal: Some(9) })));
     }
 }

@@ -88,13 +88,13 @@ struct Child {
     waiting: Vec<u64>,
 }
 
+/// Both ends of the channel on which the ends of children arrive.
+type Ended = (mpsc::UnboundedSender<(u32, Exit)>, mpsc::UnboundedReceiver<(u32, Exit)>);
+
 struct Serving {
     myself: PathBuf,
     children: BTreeMap<u32, Child>,
-    ended: (
-        mpsc::UnboundedSender<(u32, Exit)>,
-        mpsc::UnboundedReceiver<(u32, Exit)>,
-    ),
+    ended: Ended,
 }
 
 impl Serving {
@@ -115,9 +115,9 @@ impl Serving {
             }
         };
         let outcome = match request.order {
-            Order::Spawn(spawn) => self
-                .spawn(spawn)
-                .map_or_else(|e| Outcome::Error(format!("{e:#}")), Outcome::Pid),
+            Order::Spawn(spawn) => {
+                self.spawn(spawn).map_or_else(|e| Outcome::Error(format!("{e:#}")), Outcome::Pid)
+            }
             Order::Signal { pid, signal } => match self.children.get(&pid) {
                 Some(child) if child.exit.is_none() => Outcome::Done(send(pid, signal)),
                 Some(_) => Outcome::Done(false),
@@ -154,21 +154,10 @@ impl Serving {
         let pid = child.id().context("a new process has a pid")?;
         let ended = self.ended.0.clone();
         tokio::spawn(async move {
-            let exit = child.wait().await.map_or(
-                Exit {
-                    code: None,
-                    signal: None,
-                },
-                exit,
-            );
+            let exit = child.wait().await.map_or(Exit { code: None, signal: None }, exit);
             let _ = ended.send((pid, exit));
         });
-        let fresh = Child {
-            name: spawn.name,
-            rank: spawn.rank,
-            exit: None,
-            waiting: Vec::new(),
-        };
+        let fresh = Child { name: spawn.name, rank: spawn.rank, exit: None, waiting: Vec::new() };
         self.children.insert(pid, fresh);
         Ok(pid)
     }
@@ -224,10 +213,7 @@ impl Serving {
     }
 
     fn running(&self, rank: Rank) -> Vec<u32> {
-        let of_rank = self
-            .children
-            .iter()
-            .filter(|(_, child)| child.rank == rank && child.exit.is_none());
+        let of_rank = self.children.iter().filter(|(_, child)| child.rank == rank && child.exit.is_none());
         of_rank.map(|(pid, _)| *pid).collect()
     }
 
@@ -248,10 +234,7 @@ fn grace(rank: Rank) -> Duration {
 }
 
 fn exit(status: ExitStatus) -> Exit {
-    Exit {
-        code: status.code(),
-        signal: status.signal(),
-    }
+    Exit { code: status.code(), signal: status.signal() }
 }
 
 fn send(pid: u32, signal: Kind) -> bool {
@@ -287,9 +270,7 @@ fn processes(wanted: impl Fn(&Process) -> bool) -> Vec<u32> {
         return Vec::new();
     };
     let all = entries.filter_map(|entry| process(&entry.ok()?.path()));
-    all.filter(|process| wanted(process))
-        .map(|process| process.pid)
-        .collect()
+    all.filter(|process| wanted(process)).map(|process| process.pid).collect()
 }
 
 /// `/proc/<pid>/stat`: `pid (name) state parent group ...`; the name may contain anything, so read from its end.
