@@ -3,8 +3,10 @@
 //! The decisions are in the crate `manager-core`; this crate observes and acts.
 
 mod config;
+mod hardware;
 mod leader;
 mod metrics;
+mod request;
 mod run;
 mod runtime;
 mod serve;

@@ -203,8 +203,6 @@ pub(crate) fn hosts(ctx: &Context, change: &Change<BareMetalHost>) {
             ctx.queues.node.add(Key::new(&ctx.config.namespace, node));
             if let Some(node) = ctx.world.nodes.get(&ctx.config.namespace, node) {
                 ctx.queues.allocation.add(Key::new(&ctx.config.namespace, &node.spec.node_allocation_request));
-            } else if let Some(owner) = label(side, labels::ALLOCATION) {
-                ctx.queues.allocation.add(Key::new(&ctx.config.namespace, owner));
             }
         }
     }
