@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use super::*;
 use rstest::rstest;
 use serde_json::json;
@@ -119,7 +121,7 @@ fn an_alias_bomb_is_refused_quickly() {
     let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
     for i in 1..12 {
         let list = vec![format!("*a{}", i - 1); 9].join(", ");
-        text.push_str(&format!("a{i}: &a{i} [{list}]\n"));
+        writeln!(text, "a{i}: &a{i} [{list}]").unwrap();
     }
     let message = parse_mapping(&text).unwrap_err().to_string();
     assert_eq!(message, "error converting YAML to JSON: yaml: document contains excessive aliasing");
@@ -129,7 +131,7 @@ fn an_alias_bomb_is_refused_quickly() {
 fn a_merge_bomb_is_refused_quickly() {
     let mut text = String::from("a0: &a0 {k: v}\n");
     for i in 1..30 {
-        text.push_str(&format!("a{i}: &a{i} {{<<: [*a{0}, *a{0}, *a{0}]}}\n", i - 1));
+        writeln!(text, "a{i}: &a{i} {{<<: [*a{0}, *a{0}, *a{0}]}}", i - 1).unwrap();
     }
     assert!(parse_mapping(&text).is_err());
 }
