@@ -1,1 +1,3 @@
-//! Under construction.
+//! The lab: what integration tests and the demo run on.
+
+pub mod sim;
