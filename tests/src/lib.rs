@@ -2,3 +2,4 @@
 //! hardware or OpenShift, and the demo. Nothing of the product depends on this crate.
 
 pub mod lab;
+pub mod sim;
