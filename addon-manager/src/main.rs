@@ -2,6 +2,7 @@
 //!
 //! The decisions are in the crate `manager-core`; this crate observes and acts.
 
+mod addon;
 mod config;
 mod hardware;
 mod leader;

@@ -14,7 +14,7 @@ use crate::leader::Election;
 use crate::runtime::context::Context;
 use crate::runtime::drain::{Area, drain};
 use crate::runtime::{routes, watch, world};
-use crate::{request, serve};
+use crate::{addon, hardware, request, serve};
 
 async fn client(config: &Config) -> anyhow::Result<Client> {
     let settings = match &config.kubeconfig {
@@ -67,6 +67,12 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     routes::everything(&ctx);
     let mut tasks = tokio::task::JoinSet::new();
     lead::<request::Requests>(&mut tasks, &ctx, &stop);
+    lead::<hardware::Planner>(&mut tasks, &ctx, &stop);
+    lead::<hardware::Allocations>(&mut tasks, &ctx, &stop);
+    lead::<hardware::Nodes>(&mut tasks, &ctx, &stop);
+    lead::<addon::Addons>(&mut tasks, &ctx, &stop);
+    lead::<addon::AddonKinds>(&mut tasks, &ctx, &stop);
+    lead::<addon::SigningRequests>(&mut tasks, &ctx, &stop);
 
     let end: anyhow::Result<()> = tokio::select! {
         result = &mut signals => result.context("signal task"),
