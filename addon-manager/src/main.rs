@@ -5,6 +5,7 @@
 mod addon;
 mod config;
 mod hardware;
+mod inventory;
 mod leader;
 mod metrics;
 mod request;
@@ -12,6 +13,7 @@ mod run;
 mod runtime;
 mod serve;
 mod telemetry;
+mod template;
 
 use clap::Parser as _;
 

@@ -14,7 +14,7 @@ use crate::leader::Election;
 use crate::runtime::context::Context;
 use crate::runtime::drain::{Area, drain};
 use crate::runtime::{routes, watch, world};
-use crate::{addon, hardware, request, serve};
+use crate::{addon, hardware, inventory, request, serve, template};
 
 async fn client(config: &Config) -> anyhow::Result<Client> {
     let settings = match &config.kubeconfig {
@@ -66,6 +66,8 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     }
     routes::everything(&ctx);
     let mut tasks = tokio::task::JoinSet::new();
+    lead::<template::Templates>(&mut tasks, &ctx, &stop);
+    lead::<inventory::Inventory>(&mut tasks, &ctx, &stop);
     lead::<request::Requests>(&mut tasks, &ctx, &stop);
     lead::<hardware::Planner>(&mut tasks, &ctx, &stop);
     lead::<hardware::Allocations>(&mut tasks, &ctx, &stop);

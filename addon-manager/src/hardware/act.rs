@@ -45,7 +45,11 @@ impl Area for Planner {
         let wake = ctx.hardware.keep(planned.outcomes, pools);
         // Independent of each other: one that is refused does not stop the others.
         let limit = usize::from(ctx.config.concurrency);
-        let claims = planned.steps.iter().map(|step| act::run(&ctx, std::slice::from_ref(step)));
+        let idle = planned.steps.is_empty();
+        let claims = planned.steps.into_iter().map(|step| {
+            let ctx = ctx.clone();
+            async move { act::run(&ctx, &[step]).await }
+        });
         let results: Vec<_> = futures::stream::iter(claims).buffer_unordered(limit).collect().await;
         for name in wake {
             ctx.queues.allocation.add(Key::new(&ctx.config.namespace, &name));
@@ -53,7 +57,7 @@ impl Area for Planner {
         let fault = results.into_iter().filter_map(Result::err).max_by_key(|f| f.class == FaultClass::Transient);
         match fault {
             Some(fault) => Outcome::Failed(fault.class, format!("{}: {}", fault.target, fault.message), Wake::OnChange),
-            None if planned.steps.is_empty() => Outcome::Rest(Wake::OnChange),
+            None if idle => Outcome::Rest(Wake::OnChange),
             None => Outcome::Again,
         }
     }

@@ -273,23 +273,3 @@ where
     ctx.absorb(&api, &answer);
     Ok(true)
 }
-
-/// Adds or removes our finalizer by a merge patch of the whole list, guarded by the resource version.
-pub(crate) fn finalizers<K>(object: &K, name: &str, present: bool) -> Step
-where
-    K: kube::Resource<DynamicType = ()>,
-{
-    let meta = object.meta();
-    let mut list = meta.finalizers.clone().unwrap_or_default();
-    list.retain(|f| f != name);
-    if present {
-        list.push(name.to_owned());
-    }
-    Step::Merge {
-        target: Target::of::<K>(meta.namespace.as_deref(), meta.name.as_deref().unwrap_or_default()),
-        patch: json!({"metadata": {"finalizers": list}}),
-        manager: plan::manager::OBJECTS,
-        resource_version: meta.resource_version.clone(),
-    }
-}
-
