@@ -27,7 +27,7 @@ const AT_ONCE: usize = 6;
 /// Reads the objects of a text of YAML documents; `List` objects are opened, empty documents skipped.
 pub fn documents(text: &str) -> Result<Vec<DynamicObject>> {
     let mut objects = Vec::new();
-    for document in serde_saphyr::from_multiple::<Value>(text)? {
+    for document in manifests::meta::yaml::documents(text)? {
         match document.get("items").and_then(Value::as_array) {
             Some(items)
                 if document
