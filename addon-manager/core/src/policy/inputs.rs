@@ -89,8 +89,7 @@ pub fn bind<'a>(
     counted.sort_by_key(|(name, _)| *name);
     counted.dedup_by_key(|(name, _)| *name);
 
-    let mut out =
-        Bound { expected_inform: true, all_compliant: true, all_inform: true, ..Bound::default() };
+    let mut out = Bound { expected_inform: true, all_compliant: true, all_inform: true, ..Bound::default() };
     for root in roots.into_iter().filter(|r| expects(r.templates, template)) {
         out.any_expected = true;
         out.expected_inform &= is_inform(root.action);

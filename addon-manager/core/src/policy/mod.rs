@@ -10,9 +10,6 @@
 mod decide;
 mod inputs;
 
-
-
-
 pub use decide::{Decision, Seen, decide, progress};
 pub use inputs::{Bound, Child, Cluster, Root, bind, root_of};
 

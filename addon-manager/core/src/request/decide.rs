@@ -10,7 +10,8 @@ use super::clock::{self, Durations};
 use super::error::Class;
 use super::phase::{self, Facts};
 use super::seen::Seen;
-use super::stage::{self, Draft, PAUSED, Stage};
+use super::validate::Validated;
+use super::stages::{self, Draft, PAUSED, Stage};
 use crate::plan::{Note, Plan, Step, Target, manager};
 
 /// A plan, and whose each of its steps is.
@@ -43,7 +44,7 @@ pub fn decide(seen: &Seen<'_>, now: Timestamp) -> RequestPlan {
     if draft.has_annotation(PAUSED) {
         return finish(draft, false);
     }
-    stage::run(&mut draft);
+    stages::run(&mut draft);
     let pending = draft.steps.iter().any(|(s, _)| matches!(s, Stage::Render | Stage::Resources));
     finish(draft, pending)
 }
@@ -63,12 +64,12 @@ fn finalizer(request: &ProvisioningRequest, present: bool) -> Step {
 }
 
 fn delete(mut draft: Draft<'_>) -> RequestPlan {
-    match stage::advance_deletion(&mut draft) {
-        stage::Progress::Waiting(blocker) => {
+    match stages::advance_deletion(&mut draft) {
+        stages::Progress::Waiting(blocker) => {
             draft.waiting = Some(blocker);
             finish(draft, false)
         }
-        stage::Progress::Done => {
+        stages::Progress::Done => {
             let step = finalizer(draft.seen.request, false);
             // The status of an object that goes away in this pass is not written.
             RequestPlan {
@@ -86,7 +87,7 @@ fn finish(mut draft: Draft<'_>, pending: bool) -> RequestPlan {
     let generation = draft.generation();
     let deleting = seen.request.metadata.deletion_timestamp.is_some();
     let stored = seen.request.status.as_ref();
-    let durations = seen.input.as_ref().map(|i| i.durations).unwrap_or_default();
+    let durations = seen.input.as_ref().map(Validated::durations).unwrap_or_default();
     let before = stored.and_then(|s| s.provisioning_status.clone()).unwrap_or_default();
     let overall = overall(&mut draft, &durations);
     let policies = draft.status.extensions.as_ref().map(|e| e.policies.clone()).unwrap_or_default();

@@ -88,7 +88,8 @@ fn lists(old: &[Value], new: &[Value], path: &mut Vec<String>, out: &mut Vec<Cha
         let waiting: Vec<usize> = right.keys().copied().collect();
         for j in waiting {
             let Some(wanted) = right.get(&j).and_then(|v| name(v)) else { continue };
-            let Some(i) = left.iter().find(|(_, v)| name(v).as_ref() == Some(&wanted)).map(|(i, _)| *i) else {
+            let Some(i) = left.iter().find(|(_, v)| name(v).as_ref() == Some(&wanted)).map(|(i, _)| *i)
+            else {
                 continue;
             };
             if let Some(old) = left.remove(&i) {
@@ -188,7 +189,9 @@ pub fn classify(changes: &[Change], ignored: &[&str], allowed: &[&str]) -> Class
         .iter()
         .filter(|c| c.kind == Kind::Update)
         .filter_map(|c| match c.path.as_slice() {
-            [groups, _, nodes, _, host] if groups == "nodeGroups" && nodes == "nodes" && host == "hostName" => {
+            [groups, _, nodes, _, host]
+                if groups == "nodeGroups" && nodes == "nodes" && host == "hostName" =>
+            {
                 c.path.get(..4)
             }
             _ => None,
@@ -201,13 +204,19 @@ pub fn classify(changes: &[Change], ignored: &[&str], allowed: &[&str]) -> Class
         }
         let scaling = match change.path.as_slice() {
             [groups, _] if groups == "nodeGroups" && change.kind != Kind::Update => Some(change.dotted()),
-            [groups, _, nodes] if groups == "nodeGroups" && nodes == "nodes" && change.kind != Kind::Update => {
+            [groups, _, nodes]
+                if groups == "nodeGroups" && nodes == "nodes" && change.kind != Kind::Update =>
+            {
                 Some(change.dotted())
             }
-            [groups, _, nodes, _] if groups == "nodeGroups" && nodes == "nodes" && change.kind != Kind::Update => {
+            [groups, _, nodes, _]
+                if groups == "nodeGroups" && nodes == "nodes" && change.kind != Kind::Update =>
+            {
                 Some(change.dotted())
             }
-            [_, _, _, _, _, ..] => change.path.get(..4).filter(|node| swapped.contains(node)).map(|n| n.join(".")),
+            [_, _, _, _, _, ..] => {
+                change.path.get(..4).filter(|node| swapped.contains(node)).map(|n| n.join("."))
+            }
             _ => None,
         };
         let (list, path) = match scaling {

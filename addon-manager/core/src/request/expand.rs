@@ -14,7 +14,10 @@ const NODE_LISTS: &[KeyedList] =
 ///
 /// # Errors
 /// Always of class input.
-pub fn expand(cluster: &mut Map<String, Value>, warnings: &mut Vec<String>) -> Result<NodeGroups, InputError> {
+pub(super) fn expand(
+    cluster: &mut Map<String, Value>,
+    warnings: &mut Vec<String>,
+) -> Result<NodeGroups, InputError> {
     let groups = match cluster.get("nodeGroups") {
         None => return Err(InputError::input("\"nodeGroups\" is required for the nodeGroups format")),
         Some(Value::Array(_)) => cluster.remove("nodeGroups"),
@@ -48,7 +51,8 @@ pub fn expand(cluster: &mut Map<String, Value>, warnings: &mut Vec<String>) -> R
             deep_merge(&mut node, host, NODE_LISTS, &mut shorter).map_err(|e| {
                 InputError::input(format!("failed to merge node[{at}] onto node group {name:?}: {e}"))
             })?;
-            warnings.extend(shorter.into_iter().map(|text| format!("node group {name:?} node[{at}]: {text}")));
+            warnings
+                .extend(shorter.into_iter().map(|text| format!("node group {name:?} node[{at}]: {text}")));
             place_addresses(&mut node)
                 .map_err(|text| InputError::input(format!("node group {name:?} node[{at}]: {text}")))?;
             if let Some(host) = node.get("hostName").and_then(Value::as_str) {

@@ -122,7 +122,8 @@ pub fn check_hardware(
     for element in elements {
         let group = node_group(element, &mut out.warnings)?;
         let same_role = out.groups.iter().find(|g| g.role == group.role);
-        if let Some(first) = same_role.filter(|g| !(groups.contains(&g.name) && groups.contains(&group.name))) {
+        if let Some(first) = same_role.filter(|g| !(groups.contains(&g.name) && groups.contains(&group.name)))
+        {
             return Err(InputError::input(format!(
                 "duplicate role {:?} in nodeGroupData for groups {:?} and {:?}",
                 group.role.as_str(),

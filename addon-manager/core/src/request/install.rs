@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use manifests::clcm::conditions::{RequestCondition, RequestReason};
 use manifests::meta::GoDuration;
 use manifests::meta::condition::{self, Next, status, whole_seconds};
+use manifests::ran::ClusterInstanceCondition;
 
 use super::clock;
 
@@ -14,9 +15,12 @@ pub const WAITING_TO_START: &str = "Waiting for cluster installation to start";
 pub const TIMED_OUT: &str = "Cluster installation timed out";
 
 /// Conditions of the ClusterInstance that must hold, in the order in which they are looked at.
-const PROCESSING: [&str; 4] =
-    ["ClusterInstanceValidated", "RenderedTemplates", "RenderedTemplatesValidated", "RenderedTemplatesApplied"];
-const PROVISIONED: &str = "Provisioned";
+const PROCESSING: [ClusterInstanceCondition; 4] = [
+    ClusterInstanceCondition::Validated,
+    ClusterInstanceCondition::RenderedTemplates,
+    ClusterInstanceCondition::RenderedTemplatesValidated,
+    ClusterInstanceCondition::RenderedTemplatesApplied,
+];
 
 /// What the site-config operator says.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,7 +68,8 @@ pub fn install(
 ) -> Installation {
     let processed = processed(name, live);
     let earlier = condition::find(before, RequestCondition::ClusterProvisioned);
-    let reported = condition::find(live.conditions, PROVISIONED).map(copy_provisioned);
+    let reported =
+        condition::find(live.conditions, ClusterInstanceCondition::Provisioned).map(copy_provisioned);
     let waiting = || {
         (processed.status == status::TRUE).then(|| {
             Next::no(RequestCondition::ClusterProvisioned, RequestReason::InProgress, WAITING_TO_START)

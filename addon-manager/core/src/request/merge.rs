@@ -101,7 +101,12 @@ struct Merge<'a> {
 }
 
 impl Merge<'_> {
-    fn maps(&mut self, dst: &mut Map<String, Value>, src: Map<String, Value>, path: &str) -> Result<(), MergeError> {
+    fn maps(
+        &mut self,
+        dst: &mut Map<String, Value>,
+        src: Map<String, Value>,
+        path: &str,
+    ) -> Result<(), MergeError> {
         for (key, value) in src {
             match (dst.get_mut(&key), value) {
                 (Some(Value::Object(d)), Value::Object(s)) => self
@@ -128,7 +133,11 @@ impl Merge<'_> {
 
     fn by_index(&mut self, dst: &mut Vec<Value>, src: Vec<Value>, path: &str) -> Result<(), MergeError> {
         if src.len() < dst.len() {
-            self.shorter.push(format!("{path}: {} of the {} default elements are given", src.len(), dst.len()));
+            self.shorter.push(format!(
+                "{path}: {} of the {} default elements are given",
+                src.len(),
+                dst.len()
+            ));
         }
         for (index, value) in src.into_iter().enumerate() {
             let inside = |inner| MergeError::InElement { index, inner: Box::new(inner) };
@@ -157,7 +166,11 @@ impl Merge<'_> {
         for (name, element) in named(std::mem::take(dst), Side::Destination, path)? {
             match merged.iter_mut().find(|(n, _)| *n == name) {
                 Some(_) if !rule.allow_duplicates => {
-                    return Err(MergeError::Duplicate { side: Side::Destination, path: path.to_owned(), name });
+                    return Err(MergeError::Duplicate {
+                        side: Side::Destination,
+                        path: path.to_owned(),
+                        name,
+                    });
                 }
                 Some((_, earlier)) => *earlier = element,
                 None => merged.push((name, element)),
@@ -308,11 +321,12 @@ enum Format {
 
 /// Step B.
 fn check_format(input: &Map<String, Value>, defaults: &Map<String, Value>) -> Result<Format, InputError> {
-    let format = |side: &Map<String, Value>| match (side.contains_key("nodeGroups"), side.contains_key("nodes")) {
-        (true, false) => Some(Format::Groups),
-        (false, true) => Some(Format::Nodes),
-        _ => None,
-    };
+    let format =
+        |side: &Map<String, Value>| match (side.contains_key("nodeGroups"), side.contains_key("nodes")) {
+            (true, false) => Some(Format::Groups),
+            (false, true) => Some(Format::Nodes),
+            _ => None,
+        };
     match (format(input), format(defaults)) {
         (Some(a), Some(b)) if a == b => Ok(a),
         _ => Err(InputError::input(
@@ -336,7 +350,9 @@ fn check_nodes(cluster: &Map<String, Value>) -> Result<(), InputError> {
             None => {}
             Some(Value::String(host)) => {
                 if !hosts.insert(host.as_str()) {
-                    return Err(InputError::input(format!("hostName {host:?} is used by more than one node")));
+                    return Err(InputError::input(format!(
+                        "hostName {host:?} is used by more than one node"
+                    )));
                 }
             }
             Some(_) => return Err(InputError::input(format!("nodes[{index}].hostName is not a string"))),
@@ -353,9 +369,14 @@ const LABEL_FIELDS: [&str; 2] = ["extraLabels", "extraAnnotations"];
 ///
 /// # Errors
 /// When one of the fields is no object.
-pub fn override_labels(input: &mut Map<String, Value>, defaults: &Map<String, Value>) -> Result<(), InputError> {
+pub fn override_labels(
+    input: &mut Map<String, Value>,
+    defaults: &Map<String, Value>,
+) -> Result<(), InputError> {
     override_one(input, defaults)?;
-    if let (Some(Value::Array(nodes)), Some(Value::Array(under))) = (input.get_mut("nodes"), defaults.get("nodes")) {
+    if let (Some(Value::Array(nodes)), Some(Value::Array(under))) =
+        (input.get_mut("nodes"), defaults.get("nodes"))
+    {
         for (node, under) in nodes.iter_mut().zip(under) {
             if let (Value::Object(node), Value::Object(under)) = (node, under) {
                 override_one(node, under)?;
@@ -370,7 +391,8 @@ pub fn override_labels(input: &mut Map<String, Value>, defaults: &Map<String, Va
     for group in groups.iter_mut().filter_map(Value::as_object_mut) {
         let Some(name) = group.get("name").and_then(Value::as_str) else { continue };
         let found = under.iter().filter_map(Value::as_object);
-        let Some(under) = found.into_iter().find(|g| g.get("name").and_then(Value::as_str) == Some(name)) else {
+        let Some(under) = found.into_iter().find(|g| g.get("name").and_then(Value::as_str) == Some(name))
+        else {
             continue;
         };
         override_one(group, under)?;

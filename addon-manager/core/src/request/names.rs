@@ -79,7 +79,8 @@ pub fn check_format(name: &str) -> Result<(), InputError> {
 }
 
 const RESERVED_NAMES: [&str; 2] = ["default", "openshift"];
-const RESERVED_PREFIXES: [&str; 5] = ["kube-", "openshift-", "open-cluster-management", "multicluster-", "ztp-"];
+const RESERVED_PREFIXES: [&str; 5] =
+    ["kube-", "openshift-", "open-cluster-management", "multicluster-", "ztp-"];
 
 /// Checks that a cluster name does not target a namespace of the platform or of the operator.
 ///
@@ -111,7 +112,11 @@ pub struct ClusterNamespace {
 ///
 /// # Errors
 /// Of class input (B-20).
-pub fn check_ownership(name: &str, request: &str, namespace: Option<&ClusterNamespace>) -> Result<(), InputError> {
+pub fn check_ownership(
+    name: &str,
+    request: &str,
+    namespace: Option<&ClusterNamespace>,
+) -> Result<(), InputError> {
     match namespace {
         Some(ns) if ns.owner.as_deref() != Some(request) => Err(InputError::input(format!(
             "namespace {name:?} already exists and is not owned by ProvisioningRequest {request:?}"

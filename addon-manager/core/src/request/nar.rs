@@ -179,8 +179,8 @@ pub fn configured(transaction: i64, status: Option<&NodeAllocationRequestStatus>
 fn map(type_: RequestCondition, word: &str, found: &Condition) -> Mapped {
     let reason = reason(&found.reason);
     let tail = if found.message.is_empty() { String::new() } else { format!(": {}", found.message) };
-    let failed = found.status == status::FALSE
-        && matches!(reason, RequestReason::Failed | RequestReason::TimedOut);
+    let failed =
+        found.status == status::FALSE && matches!(reason, RequestReason::Failed | RequestReason::TimedOut);
     let done = found.status == status::TRUE;
     let condition = if done {
         Next::yes(type_, reason, format!("Hardware {word} completed{tail}"))
@@ -198,7 +198,9 @@ fn map(type_: RequestCondition, word: &str, found: &Condition) -> Mapped {
 
 fn reason(text: &str) -> RequestReason {
     match HardwareReason::parse(text) {
-        Some(HardwareReason::InProgress | HardwareReason::ConfigurationUpdateRequested) => RequestReason::InProgress,
+        Some(HardwareReason::InProgress | HardwareReason::ConfigurationUpdateRequested) => {
+            RequestReason::InProgress
+        }
         Some(HardwareReason::Completed | HardwareReason::ConfigurationApplied) => RequestReason::Completed,
         Some(HardwareReason::TimedOut) => RequestReason::TimedOut,
         Some(
@@ -248,7 +250,8 @@ fn phase(node: &AllocatedNode) -> ResourceProvisioningPhase {
     match condition::find(conditions, HardwareCondition::Provisioned) {
         Some(c) if c.status == status::TRUE => ResourceProvisioningPhase::Provisioned,
         Some(c)
-            if c.reason == HardwareReason::Failed.as_str() || c.reason == HardwareReason::TimedOut.as_str() =>
+            if c.reason == HardwareReason::Failed.as_str()
+                || c.reason == HardwareReason::TimedOut.as_str() =>
         {
             ResourceProvisioningPhase::Failed
         }

@@ -111,7 +111,12 @@ impl Fill<'_> {
         mapped.or_else(|| of_group().find(|name| !host_map.contains_key(*name))).map(str::to_owned)
     }
 
-    fn fill(&self, node: &mut Map<String, Value>, host: &str, found: &AllocatedNode) -> Result<(), InputError> {
+    fn fill(
+        &self,
+        node: &mut Map<String, Value>,
+        host: &str,
+        found: &AllocatedNode,
+    ) -> Result<(), InputError> {
         let empty = AllocatedNodeStatus::default();
         let status = found.status.as_ref().unwrap_or(&empty);
         if let Some(bmc) = &status.bmc {
@@ -119,7 +124,9 @@ impl Fill<'_> {
             node.insert("bmcCredentialsName".to_owned(), json!({ "name": bmc.credentials_name }));
         }
         let given = |text: &Option<String>| text.clone().filter(|t| !t.is_empty());
-        if let (Some(name), Some(namespace)) = (given(&found.spec.hw_mgr_node_id), given(&found.spec.hw_mgr_node_ns)) {
+        if let (Some(name), Some(namespace)) =
+            (given(&found.spec.hw_mgr_node_id), given(&found.spec.hw_mgr_node_ns))
+        {
             node.insert("hostRef".to_owned(), json!({ "name": name, "namespace": namespace }));
         }
         let boot = status.interfaces.iter().find(|i| i.label == labels::BOOT_INTERFACE_NAME);

@@ -30,7 +30,12 @@ pub const INVALID_PREFIX: &str = "invalid ClusterInstance configuration: ";
 ///
 /// # Errors
 /// When a node has no interfaces.
-pub fn render(cluster: &Value, cluster_name: &str, owner: &Owner, installed: bool) -> Result<Value, InputError> {
+pub fn render(
+    cluster: &Value,
+    cluster_name: &str,
+    owner: &Owner,
+    installed: bool,
+) -> Result<Value, InputError> {
     let mut spec = cluster.as_object().cloned().unwrap_or_default();
     if let Some(Value::Array(nodes)) = spec.get_mut("nodes") {
         for node in nodes {
@@ -180,7 +185,8 @@ fn carry_macs(node: &mut Map<String, Value>, live: &Map<String, Value>) {
             found.insert("macAddress".to_owned(), Value::String(mac.to_owned()));
             continue;
         }
-        let list = node.get_mut("nodeNetwork").and_then(|n| n.get_mut("interfaces")).and_then(Value::as_array_mut);
+        let list =
+            node.get_mut("nodeNetwork").and_then(|n| n.get_mut("interfaces")).and_then(Value::as_array_mut);
         if let Some(list) = list {
             list.push(json!({ "name": name, "macAddress": mac }));
         }

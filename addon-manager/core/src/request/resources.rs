@@ -67,7 +67,9 @@ pub fn namespace(cluster: &str, owner: &Owner) -> Namespace {
 /// Of class input.
 pub fn check_namespace(cluster: &str, found: Option<&ClusterNamespace>) -> Result<(), InputError> {
     match found {
-        Some(ns) if ns.terminating => Err(InputError::input(format!("the namespace {cluster} is terminating"))),
+        Some(ns) if ns.terminating => {
+            Err(InputError::input(format!("the namespace {cluster} is terminating")))
+        }
         _ => Ok(()),
     }
 }
@@ -209,8 +211,9 @@ pub fn policy_config_map(
     owner: &Owner,
     policy: &Map<String, Value>,
 ) -> Result<Option<ConfigMap>, InputError> {
-    let within =
-        |e: InputError| e.within(&format!("failed to create policy template ConfigMap for cluster {cluster}: "));
+    let within = |e: InputError| {
+        e.within(&format!("failed to create policy template ConfigMap for cluster {cluster}: "))
+    };
     let of_cluster = spec.pointer("/extraLabels/ManagedCluster").and_then(Value::as_object);
     let Some(of_cluster) = of_cluster.filter(|l| !l.is_empty()) else {
         return Err(within(InputError::input(format!(

@@ -1,8 +1,7 @@
 //! Validation, rendering, resources (spec/02 2.3, sections 6 to 8).
 
 use kube::core::ApiResource;
-use manifests::clcm::conditions::{RequestCondition, RequestReason};
-use manifests::meta::condition::Next;
+use manifests::clcm::conditions::RequestCondition;
 use manifests::ran::ClusterInstance;
 use serde_json::{Value, json};
 
@@ -10,9 +9,8 @@ use super::{Draft, RENDERED_HASH, Stage, digest};
 use crate::plan::{Step, manager, stamp};
 use crate::request::error::InputError;
 use crate::request::validate::Validated;
-use crate::request::{render, resources};
+use crate::request::{render, resources, stage};
 
-const VALIDATE: &str = "Failed to validate the ProvisioningRequest: ";
 const RENDER: &str = "Failed to render and validate ClusterInstance: ";
 const RESOURCES: &str = "Failed to apply the required cluster resource: ";
 
@@ -22,16 +20,13 @@ const REFUSED_AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 
 /// The input is valid.
 pub(super) fn validated(d: &mut Draft<'_>) {
-    d.set(Next::yes(
-        RequestCondition::Validated,
-        RequestReason::Completed,
-        "The provisioning request validation succeeded",
-    ));
+    d.set(stage::validated(&Ok::<(), InputError>(())));
 }
 
 /// The input is not valid.
 pub(super) fn rejected(d: &mut Draft<'_>, error: &InputError) {
-    d.fail(RequestCondition::Validated, VALIDATE, error);
+    d.set(stage::validated(&Err::<(), _>(error.clone())));
+    d.blocked = true;
 }
 
 /// Renders the ClusterInstance and has the API server judge it.
@@ -42,15 +37,14 @@ pub(super) fn render(d: &mut Draft<'_>, input: &Validated) {
     match rendered(d, input) {
         Ok(Some(object)) => {
             d.instance = Some(object);
-            d.set(Next::yes(
-                RequestCondition::ClusterInstanceRendered,
-                RequestReason::Completed,
-                "ClusterInstance rendered and passed dry-run validation",
-            ));
+            d.set(stage::rendered(&Ok::<(), InputError>(())));
         }
         // The dry run is on its way.
         Ok(None) => d.blocked = true,
-        Err(error) => d.fail(RequestCondition::ClusterInstanceRendered, RENDER, &error),
+        Err(error) => {
+            d.set(stage::rendered(&Err::<(), _>(error)));
+            d.blocked = true;
+        }
     }
 }
 
@@ -144,14 +138,12 @@ pub(super) fn resources(d: &mut Draft<'_>, input: &Validated) {
             // They are written in this pass; the next one sees them.
             d.blocked = true;
         }
-        Ok(()) => d.set(Next::yes(
-            RequestCondition::ClusterResourcesCreated,
-            RequestReason::Completed,
-            "Cluster resources applied",
-        )),
-        Err(error) => {
-            d.steps.truncate(before);
-            d.fail(RequestCondition::ClusterResourcesCreated, RESOURCES, &error);
+        result => {
+            if result.is_err() {
+                d.steps.truncate(before);
+                d.blocked = true;
+            }
+            d.set(stage::resources(&result));
         }
     }
 }

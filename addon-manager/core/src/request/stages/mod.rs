@@ -14,10 +14,9 @@ use manifests::clcm::{ClusterDetails, Extensions, ProvisioningPhase, Provisionin
 use manifests::meta::condition::{self, Next, status};
 use serde_json::Value;
 
-pub(super) use deletion::advance as advance_deletion;
 pub use deletion::{Progress, decide as decide_deletion};
+pub(super) use deletion::advance as advance_deletion;
 
-use super::error::InputError;
 use super::resources::Owner;
 use super::seen::Seen;
 use crate::plan::{self, APPLIED_HASH, FaultClass, Note, Step, Wake};
@@ -109,11 +108,6 @@ impl<'a> Draft<'a> {
         condition::set(&mut self.status.conditions, next, self.now);
     }
 
-    /// The stage is over, badly: its condition says why, and the stages behind it wait.
-    pub(super) fn fail(&mut self, type_: RequestCondition, prefix: &str, error: &InputError) {
-        self.set(Next::no(type_, RequestReason::Failed, format!("{prefix}{error}")));
-        self.blocked = true;
-    }
 
     pub(super) fn push(&mut self, stage: Stage, step: Step) {
         self.steps.push((stage, step));

@@ -1,16 +1,16 @@
 //! Hardware as the request sees it (spec/02 2.4, section 13).
 
 use kube::core::ObjectMeta;
-use manifests::clcm::conditions::{RequestCondition, RequestReason};
+use manifests::clcm::conditions::RequestCondition;
 use manifests::clcm::{AllocatedNode, NodeAllocationRequest};
 use manifests::meta::annotations;
-use manifests::meta::condition::Next;
 use serde_json::Value;
 
 use super::{Draft, Stage};
 use crate::plan::APPLIED_HASH;
 use crate::request::validate::Validated;
-use crate::request::{nar, nodes as node_data, resources};
+use crate::request::error::InputError;
+use crate::request::{nar, nodes as node_data, resources, stage};
 
 const BUILD: &str = "Failed to build the NodeAllocationRequest: ";
 
@@ -26,13 +26,13 @@ pub(super) fn allocation(d: &mut Draft<'_>, input: &Validated) {
     let generation = d.generation();
     let wanted = match nar::build(&parameters, generation, spec, &input.hardware, &input.groups, skip_cleanup) {
         Ok(wanted) => wanted,
-        Err(error) => return d.fail(RequestCondition::NodeAllocationRequestRendered, BUILD, &error),
+        Err(error) => {
+            d.set(stage::allocation(&Err::<(), _>(error)));
+            d.blocked = true;
+            return;
+        }
     };
-    d.set(Next::yes(
-        RequestCondition::NodeAllocationRequestRendered,
-        RequestReason::Completed,
-        "Built NodeAllocationRequest successfully",
-    ));
+    d.set(stage::allocation(&Ok::<(), InputError>(())));
     let live = seen.allocation.as_deref();
     let done = d.phase() == Some(manifests::clcm::ProvisioningPhase::Fulfilled);
     let spec = match nar::reconcile(live, wanted, generation, done) {
@@ -145,7 +145,7 @@ fn host_secrets(
     input: &Validated,
     spec: &Value,
     own: &[AllocatedNode],
-) -> Result<(), crate::request::error::InputError> {
+) -> Result<(), InputError> {
     let Some(name) = resources::pull_secret_name(spec) else { return Ok(()) };
     let copies = resources::host_pull_secrets(name, &input.template_namespace, &input.cluster_name, own)?;
     for copy in copies {

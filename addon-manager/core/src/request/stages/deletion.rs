@@ -26,7 +26,7 @@ fn since(meta: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta) -> S
 }
 
 /// Adds the steps of this pass.
-pub(super) fn advance(d: &mut Draft<'_>) -> Progress {
+pub(in crate::request) fn advance(d: &mut Draft<'_>) -> Progress {
     if let Some(found) = d.seen.fault.as_ref().filter(|f| f.fault.class != FaultClass::Conflict) {
         return Progress::Waiting(format!("{}: {}", found.fault.target, found.fault.message));
     }

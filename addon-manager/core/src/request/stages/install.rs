@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::core::ApiResource;
 use manifests::clcm::conditions::{RequestCondition, RequestReason};
+use manifests::meta::annotations;
 use manifests::meta::condition::Next;
 use manifests::ocm::{ManagedCluster, ManagedClusterAddOn, names as ocm};
 use manifests::ran::ClusterInstance;
@@ -15,7 +16,7 @@ use super::{ADDON_RECORDED, Draft, REINSTALL, Stage};
 use crate::plan::{APPLIED_HASH, Step, Target, manager};
 use crate::request::install::{self, Live};
 use crate::request::validate::Validated;
-use crate::request::{clock, render};
+use crate::request::clock;
 
 /// Applies the ClusterInstance. Never one for a cluster that exists already (DESIGN section 5, B-43).
 pub(super) fn apply(d: &mut Draft<'_>, input: &Validated) {
@@ -82,7 +83,7 @@ fn reinstall_wanted(d: &Draft<'_>) -> bool {
 
 /// Maps the ClusterInstance's conditions, whether or not the input of this generation can be used.
 pub(super) fn status(d: &mut Draft<'_>) {
-    let timeout = d.seen.input.as_ref().ok().and_then(|i| i.durations.install);
+    let timeout = d.seen.input.as_ref().ok().map(|i| i.install_timeout);
     let started_at = d.cluster_details().and_then(|c| c.cluster_provision_started_at.as_ref()).map(|t| t.0);
     let Some(live) = d.seen.instance.clone() else {
         if d.cluster_details().is_some_and(|c| c.name.is_some())
@@ -127,11 +128,11 @@ pub(super) fn cluster(d: &mut Draft<'_>) {
         return;
     }
     let name = cluster.metadata.name.clone().unwrap_or_default();
-    let held = cluster.metadata.annotations.as_ref().is_some_and(|a| a.contains_key(render::DISABLE_AUTO_IMPORT));
+    let held = cluster.metadata.annotations.as_ref().is_some_and(|a| a.contains_key(annotations::DISABLE_AUTO_IMPORT));
     if held && d.is_true(RequestCondition::ClusterProvisioned) {
         let step = Step::Merge {
             target: Target::of::<ManagedCluster>(None, &name),
-            patch: json!({"metadata": {"annotations": {render::DISABLE_AUTO_IMPORT: Value::Null}}}),
+            patch: json!({"metadata": {"annotations": {annotations::DISABLE_AUTO_IMPORT: Value::Null}}}),
             manager: manager::OBJECTS,
             resource_version: None,
         };

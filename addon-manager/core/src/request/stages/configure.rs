@@ -66,7 +66,7 @@ pub(super) fn policies(d: &mut Draft<'_>) {
             fulfilled_before: details.fulfilled_node_count.is_some_and(|n| n > 0),
             current: d.find(RequestCondition::ConfigurationApplied),
             non_compliant_at: details.non_compliant_at.as_ref().map(|t| t.0),
-            timeout: d.seen.input.as_ref().ok().and_then(|i| i.durations.configuration),
+            timeout: d.seen.input.as_ref().ok().map(|i| i.configuration_timeout),
             ztp_status: details.ztp_status.as_deref(),
             new_generation: d.status.observed_generation.is_some_and(|g| g != d.generation()),
         },
