@@ -94,3 +94,8 @@ pub fn listing(violations: &[Violation]) -> String {
     }
     out
 }
+
+/// A number as Go's `%v` prints it: shortest digits, an exponent from one million on and below one ten thousandth.
+pub fn go_number(number: &serde_json::Number) -> String {
+    number::Decimal::of(number).go_text()
+}
