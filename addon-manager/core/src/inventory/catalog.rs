@@ -1,4 +1,4 @@
-//! FirmwareCatalog (spec/01 6.2). All checks of its entries are the CRD's.
+//! `FirmwareCatalog` (spec/01 6.2). All checks of its entries are the CRD's.
 
 use jiff::Timestamp;
 use manifests::clcm::conditions::{HardwareCondition, HardwareReason};

@@ -1,5 +1,5 @@
 //! The small kinds that need no more than their parent or themselves: Location, OCloudSite, ResourcePool (spec/01
-//! section 5), HardwareProfile (spec/01 1.4), FirmwareCatalog (spec/01 6.2).
+//! section 5), HardwareProfile (spec/01 1.4), `FirmwareCatalog` (spec/01 6.2).
 //!
 //! ```text
 //! Location <-- OCloudSite <-- ResourcePool      each is Ready when its parent exists and is Ready

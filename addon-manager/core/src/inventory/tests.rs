@@ -154,22 +154,22 @@ fn deleting_objects_are_left_alone() {
     assert_eq!(decide_pool(&PoolSeen { pool: &pool, site: None }, at(2)).status, None);
 }
 
-fn firmware(version: &str, url: &str) -> Option<Firmware> {
+fn firmware(version: &str, url: &str) -> Firmware {
     let text = |t: &str| Some(t.to_owned()).filter(|t| !t.is_empty());
-    Some(Firmware { version: text(version), url: text(url) })
+    Firmware { version: text(version), url: text(url) }
 }
 
 #[rstest]
-#[case(firmware("2.3.5", "https://fw.example.org/bios.bin"), firmware("", "ignored"), "")]
-#[case(firmware("2.3.5", ""), None, "missing BIOS firmware URL for version: 2.3.5")]
-#[case(None, firmware("7", ""), "missing BMC firmware URL for version: 7")]
-#[case(None, firmware("7", "not-a-url"), "invalid BMC firmware URL: not-a-url")]
+#[case(Some(firmware("2.3.5", "https://fw.example.org/bios.bin")), Some(firmware("", "ignored")), "")]
+#[case(Some(firmware("2.3.5", "")), None, "missing BIOS firmware URL for version: 2.3.5")]
+#[case(None, Some(firmware("7", "")), "missing BMC firmware URL for version: 7")]
+#[case(None, Some(firmware("7", "not-a-url")), "invalid BMC firmware URL: not-a-url")]
 #[case(
-    firmware("1", "https://"),
-    firmware("7", "https:///x"),
+    Some(firmware("1", "https://")),
+    Some(firmware("7", "https:///x")),
     "invalid BIOS firmware URL: https://; invalid BMC firmware URL: https:///x"
 )]
-#[case(firmware("1", "/local/file"), None, "invalid BIOS firmware URL: /local/file")]
+#[case(Some(firmware("1", "/local/file")), None, "invalid BIOS firmware URL: /local/file")]
 fn profiles_are_validated(
     #[case] bios: Option<Firmware>,
     #[case] bmc: Option<Firmware>,
@@ -196,8 +196,8 @@ fn profiles_are_validated(
 
 #[test]
 fn network_cards_are_counted() {
-    let nics = [firmware("1", "https://a/b"), firmware("2", ""), firmware("3", "x")].into_iter().flatten();
-    let spec = HardwareProfileSpec { nic_firmware: nics.collect(), ..HardwareProfileSpec::default() };
+    let nics = [firmware("1", "https://a/b"), firmware("2", ""), firmware("3", "x")];
+    let spec = HardwareProfileSpec { nic_firmware: nics.into(), ..HardwareProfileSpec::default() };
     assert_eq!(
         problems(&spec),
         [

@@ -1,4 +1,4 @@
-//! Whether JSON decodes into the spec of an ImageBasedGroupUpgrade (spec/01 4.8 step 5), with Go's text if it does not.
+//! Whether JSON decodes into the spec of an `ImageBasedGroupUpgrade` (spec/01 4.8 step 5), with Go's text if it does not.
 
 use serde_json::{Map, Value};
 

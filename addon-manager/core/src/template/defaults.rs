@@ -1,4 +1,4 @@
-//! The two ConfigMaps with defaults: reading them, and what the ClusterInstance defaults must look like
+//! The two `ConfigMaps` with defaults: reading them, and what the ClusterInstance defaults must look like
 //! (spec/01 4.5, 4.5.1, 4.7).
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use super::go::{quote, text};
 use super::parameters::{self, Extract, NODE_GROUPS, NODES};
 use crate::schema;
 
-/// One of the two ConfigMaps.
+/// One of the two `ConfigMaps`.
 pub(super) struct Source<'a> {
     pub(super) name: &'a str,
     pub(super) namespace: &'a str,
@@ -78,7 +78,7 @@ impl Source<'_> {
     }
 }
 
-/// The ClusterImageSet that ClusterInstance defaults name.
+/// The `ClusterImageSet` that ClusterInstance defaults name.
 pub(super) fn image_set_name(cluster_instance_defaults: &ConfigMap) -> Option<String> {
     let content = cluster_instance_defaults.data.as_ref()?.get(config_map_key::CLUSTER_INSTANCE_DEFAULTS)?;
     let value = yaml::parse_mapping(content).ok()?;

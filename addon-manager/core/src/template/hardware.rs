@@ -7,7 +7,7 @@ use manifests::meta::GoDuration;
 
 use super::go::quote;
 
-/// All messages, in the order of the groups. `profiles` are the HardwareProfiles that exist.
+/// All messages, in the order of the groups. `profiles` are the `HardwareProfiles` that exist.
 pub(super) fn check(defaults: &HwMgmtDefaults, profiles: &BTreeSet<String>) -> Vec<String> {
     let mut out = Vec::new();
     let groups = &defaults.node_group_data;
@@ -41,7 +41,7 @@ pub(super) fn check(defaults: &HwMgmtDefaults, profiles: &BTreeSet<String>) -> V
             )),
             // Upstream cannot decode such an object at all; ours names the field (spec/01 1.2).
             Err(e) => {
-                out.push(format!("hardwareProvisioningTimeout {} is not a valid duration: {e}", quote(text)))
+                out.push(format!("hardwareProvisioningTimeout {} is not a valid duration: {e}", quote(text)));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The ClusterImageSet of the defaults against the release of the template (spec/01 4.6).
+//! The `ClusterImageSet` of the defaults against the release of the template (spec/01 4.6).
 
 use std::cmp::Ordering;
 

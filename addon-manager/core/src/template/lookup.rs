@@ -50,11 +50,11 @@ pub(super) fn created(template: &ClusterTemplate) -> Timestamp {
 /// templates of the same name and the definition of ClusterInstance count too, for all templates.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Dependencies {
-    /// ConfigMaps in the template's namespace, by name.
+    /// `ConfigMaps` in the template's namespace, by name.
     pub config_maps: BTreeSet<String>,
-    /// HardwareProfiles in the operator namespace, by name.
+    /// `HardwareProfiles` in the operator namespace, by name.
     pub profiles: BTreeSet<String>,
-    /// The ClusterImageSet, if it can be told.
+    /// The `ClusterImageSet`, if it can be told.
     pub image_set: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub fn dependencies(
     }
 }
 
-/// The annotation that turns the comparison with the ClusterImageSet off.
+/// The annotation that turns the comparison with the `ClusterImageSet` off.
 pub(super) fn skips_image_set(template: &ClusterTemplate) -> bool {
     template
         .annotations()

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Every check of section 4 runs, in its order; the condition holds all messages, joined by `;`. Everything that the
-//! verdict depends on is watched ([`dependencies`]), nothing is polled. Against upstream: ConfigMaps become immutable
-//! only when the whole template is valid; a missing ClusterImageSet and one without a version are errors of the user; a
+//! verdict depends on is watched ([`dependencies`]), nothing is polled. Against upstream: `ConfigMaps` become immutable
+//! only when the whole template is valid; a missing `ClusterImageSet` and one without a version are errors of the user; a
 //! ConfigMap that cannot be read is reported once; of twins, the oldest stays valid; what can only fail later (policy
 //! defaults that are no text, no boot interface, a schema that does not compile) is told in events.
 
@@ -160,7 +160,7 @@ fn give_id(seen: &Seen<'_>) -> Step {
     }
 }
 
-/// 4.5 step 6: the ConfigMaps of a valid template never change again. The resource version makes sure that what is
+/// 4.5 step 6: the `ConfigMaps` of a valid template never change again. The resource version makes sure that what is
 /// locked is what was checked.
 fn lock(seen: &Seen<'_>) -> Vec<Step> {
     let maps = [seen.cluster_instance_defaults, seen.policy_template_defaults];

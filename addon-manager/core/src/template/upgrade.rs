@@ -13,11 +13,11 @@ use super::parameters::{self, Extract, NO_UPGRADE_PARAMETERS, NO_UPGRADE_PROPERT
 use super::version::Version;
 use crate::schema;
 
-/// Key under which the older shape keeps the spec of the ClusterVersion.
+/// Key under which the older shape keeps the spec of the `ClusterVersion`.
 const CV_SPEC: &str = "cvSpec";
 
 /// Brings `upgradeDefaults` or `upgradeParameters` (named by `label` in messages) into the flat shape: time-out and
-/// intermediate version beside `clusterVersion`, which is the spec of a ClusterVersion itself.
+/// intermediate version beside `clusterVersion`, which is the spec of a `ClusterVersion` itself.
 ///
 /// # Errors
 /// When a value is given in both places and differs.
@@ -55,7 +55,7 @@ fn twice(label: &str, key: &str) -> String {
     format!("{label}: {} is given both under clusterVersion and beside it with different values", quote(key))
 }
 
-/// The rules for ClusterVersion upgrades, for `upgradeDefaults` of a template and `upgradeParameters` of a request
+/// The rules for `ClusterVersion` upgrades, for `upgradeDefaults` of a template and `upgradeParameters` of a request
 /// (named by `label`). The first broken rule wins; they hold without a `clusterVersion` too.
 ///
 /// # Errors

@@ -2,7 +2,9 @@
 //! in-memory world. Runs where the folder `../shared/golden` stands beside the project, and for any folder in
 //! `GOLDEN_DIR`.
 
+#[cfg(test)]
 mod differences;
+#[cfg(test)]
 mod world;
 
 use std::path::{Path, PathBuf};

@@ -71,7 +71,7 @@ impl World {
         self.objects.insert(key(&object), object);
     }
 
-    /// What the API server refuses: specs of valid templates and data of immutable ConfigMaps do not change.
+    /// What the API server refuses: specs of valid templates and data of immutable `ConfigMaps` do not change.
     fn refuses(&self, key: &Key, new: &Value) -> bool {
         let old = &self.objects[key];
         match key.0.as_str() {
@@ -104,10 +104,8 @@ impl World {
     pub(crate) fn step(&mut self, step: &Value) -> Vec<String> {
         self.seconds += 1;
         match step["op"].as_str().unwrap() {
-            "create" => {
-                if step["result"]["code"] == 201 {
-                    self.create(step["object"].clone());
-                }
+            "create" if step["result"]["code"] == 201 => {
+                self.create(step["object"].clone());
             }
             "patch" | "replace" => {
                 let is_patch = step["op"] == "patch";

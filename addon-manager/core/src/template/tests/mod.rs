@@ -38,7 +38,7 @@ struct Case {
     fault: Option<Fault>,
 }
 
-fn map(name: &str, data: Value) -> Value {
+fn map(name: &str, data: &Value) -> Value {
     json!({"metadata": {"name": name, "namespace": "ns", "resourceVersion": "7"}, "data": data})
 }
 
@@ -82,8 +82,8 @@ fn case() -> Case {
                 },
             },
         }),
-        cluster_map: Some(map("ci", json!({}))),
-        policy_map: Some(map("policy", json!({"policytemplate-defaults": "cpu: \"0-3\"\n"}))),
+        cluster_map: Some(map("ci", &json!({}))),
+        policy_map: Some(map("policy", &json!({"policytemplate-defaults": "cpu: \"0-3\"\n"}))),
         cluster: json!({
             "clusterType": "SNO",
             "clusterImageSetNameRef": "img",
