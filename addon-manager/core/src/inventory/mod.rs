@@ -9,10 +9,12 @@
 //! Nothing is polled and nothing is ever blocked: a parent that goes or comes wakes its children.
 
 mod catalog;
+mod guard;
 mod place;
 mod profile;
 
 pub use catalog::{create_catalog, decide_catalog};
+pub use guard::{delete_warning, refuse_catalog_update, refuse_profile_delete};
 pub use place::{PoolSeen, SiteSeen, decide_location, decide_pool, decide_site, is_ready};
 pub use profile::{decide_profile, problems};
 

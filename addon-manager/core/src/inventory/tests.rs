@@ -249,3 +249,98 @@ fn the_one_catalog_is_created_empty() {
     assert_eq!(object.metadata.name.as_deref(), Some("firmware-catalog"));
     assert_eq!(object.metadata.namespace.as_deref(), Some("oran-o2ims"));
 }
+
+fn entry(name: &str, vendor: Option<&str>) -> FirmwareImage {
+    FirmwareImage {
+        name: name.into(),
+        component: FirmwareComponent::Bios,
+        url: "https://a/b".into(),
+        version: "1".into(),
+        vendor: vendor.map(Into::into),
+        description: None,
+    }
+}
+
+/// Spec/01 8.3.
+#[test]
+fn catalog_entries_never_change() {
+    let old = FirmwareCatalogSpec { images: vec![entry("a", Some("Acme")), entry("b", None)] };
+    let with = |change: fn(&mut FirmwareCatalogSpec)| {
+        let mut new = old.clone();
+        change(&mut new);
+        refuse_catalog_update(&old, &new)
+    };
+    for change in [
+        |_: &mut FirmwareCatalogSpec| {},
+        |c: &mut FirmwareCatalogSpec| c.images.reverse(),
+        |c: &mut FirmwareCatalogSpec| c.images[0].description = Some("new".into()),
+        |c: &mut FirmwareCatalogSpec| c.images.push(entry("c", None)),
+        |c: &mut FirmwareCatalogSpec| drop(c.images.pop()),
+        |c: &mut FirmwareCatalogSpec| c.images[0].name = "renamed".into(),
+    ] {
+        assert_eq!(with(change), None);
+    }
+    let wrong = |text: &str| Some(format!("firmware catalog entries are immutable: {text}"));
+    assert_eq!(
+        with(|c| c.images[0].component = FirmwareComponent::Bmc),
+        wrong("\"a\": component is immutable")
+    );
+    assert_eq!(with(|c| c.images[0].vendor = None), wrong("\"a\": vendor is immutable"));
+    assert_eq!(with(|c| c.images[1].vendor = Some("Acme".into())), wrong("\"b\": vendor is immutable"));
+    assert_eq!(
+        with(|c| {
+            c.images[0].url = "http://x".into();
+            c.images[0].version = "2".into();
+            c.images[1].version = "3".into();
+        }),
+        wrong("\"a\": url is immutable; \"a\": version is immutable; \"b\": version is immutable")
+    );
+}
+
+#[test]
+fn profiles_in_use_stay() {
+    use manifests::clcm::{
+        AllocatedNode, AllocatedNodeSpec, ClusterTemplate, ClusterTemplateSpec, HwMgmtDefaults,
+        NodeGroupData, ProvisioningRequest, ProvisioningRequestSpec,
+    };
+    use serde_json::json;
+
+    let mut profile = HardwareProfile::new("p", HardwareProfileSpec::default());
+    let group = NodeGroupData { hw_profile: Some("p".into()), ..NodeGroupData::default() };
+    let mut spec = ClusterTemplateSpec::default();
+    spec.template_defaults.hw_mgmt_defaults =
+        Some(HwMgmtDefaults { node_group_data: vec![group], ..HwMgmtDefaults::default() });
+    let mut template = ClusterTemplate::new("t.v1", spec);
+    template.metadata.namespace = Some("ns".into());
+    let parameters = json!({"hwMgmtParameters": {"nodeGroupData": [{"name": "w", "hwProfile": "p"}]}});
+    let spec = ProvisioningRequestSpec {
+        template_parameters: parameters.into(),
+        ..ProvisioningRequestSpec::default()
+    };
+    let request = ProvisioningRequest::new("r", spec);
+    let node =
+        AllocatedNode::new("n", AllocatedNodeSpec { hw_profile: "p".into(), ..AllocatedNodeSpec::default() });
+
+    let used = |by: &str| {
+        Some(format!(
+            "HardwareProfile p is in use by {by}; remove the users first, or set the annotation \
+             clcm.openshift.io/force-delete: \"true\""
+        ))
+    };
+    let all = refuse_profile_delete(&profile, [&template], [&request], [&node]);
+    assert_eq!(all, used("ClusterTemplate ns/t.v1"));
+    assert_eq!(refuse_profile_delete(&profile, [], [&request], [&node]), used("ProvisioningRequest r"));
+    assert_eq!(refuse_profile_delete(&profile, [], [], [&node]), used("AllocatedNode n"));
+    assert_eq!(refuse_profile_delete(&profile, [], [], []), None);
+    profile.metadata.annotations = Some([("clcm.openshift.io/force-delete".into(), "true".into())].into());
+    assert_eq!(refuse_profile_delete(&profile, [&template], [&request], [&node]), None);
+}
+
+#[test]
+fn parents_warn_of_their_children() {
+    assert_eq!(delete_warning("Location", "loc", "OCloudSite", &[]), None);
+    assert_eq!(
+        delete_warning("Location", "loc", "OCloudSite", &["b".into(), "a".into()]).unwrap(),
+        "Location loc is the parent of OCloudSite a, b, which will not be ready without it"
+    );
+}

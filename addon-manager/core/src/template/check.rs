@@ -10,8 +10,8 @@ use super::version::Version;
 use super::{Seen, Twin, hardware, identity, image_set, lookup, parameters, upgrade};
 use crate::schema;
 
-/// All messages; none when the template is valid.
-pub(super) fn errors(seen: &Seen<'_>) -> Vec<String> {
+/// All messages, in the order of section 4; none when the template is valid.
+pub fn errors(seen: &Seen<'_>) -> Vec<String> {
     let spec = &seen.template.spec;
     let defaults = &spec.template_defaults;
     let groups = defaults.hw_mgmt_defaults.as_ref().map_or(&[][..], |h| &h.node_group_data);

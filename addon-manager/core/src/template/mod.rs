@@ -15,6 +15,7 @@ mod check;
 mod decode;
 mod defaults;
 pub mod go;
+pub mod guard;
 mod hardware;
 pub mod identity;
 mod image_set;
@@ -39,7 +40,7 @@ use serde_json::{Value, json};
 
 use crate::plan::{Fault, FaultClass, Note, Plan, Step, Target, Wake, manager};
 
-pub use check::warnings;
+pub use check::{errors, warnings};
 pub use lookup::{Dependencies, NotFound, dependencies, find_valid, is_valid, spec_schema};
 
 /// Message of a valid template.

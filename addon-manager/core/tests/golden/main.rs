@@ -1,9 +1,13 @@
 //! Replays the recorded cases of templates and inventory (golden cases, area `templates`) against the decisions, on an
-//! in-memory world. Runs where the folder `../shared/golden` stands beside the project, and for any folder in
-//! `GOLDEN_DIR`.
+//! in-memory world, and the schema errors of area `admission`. Runs where the folder `../shared/golden` stands beside the
+//! project, and for any folder in `GOLDEN_DIR`. The sample repository is played on the same world.
 
 #[cfg(test)]
 mod differences;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod texts;
 #[cfg(test)]
 mod world;
 
@@ -13,13 +17,21 @@ use manifests::meta::yaml;
 use serde_json::Value;
 use world::World;
 
-fn folders() -> Vec<PathBuf> {
+fn folders(area: &str) -> Vec<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden");
     let given = std::env::var_os("GOLDEN_DIR").map(PathBuf::from);
     let folders = [Some(beside), given].into_iter().flatten();
-    let mut out: Vec<PathBuf> = folders.filter_map(|f| f.join("templates").canonicalize().ok()).collect();
+    let mut out: Vec<PathBuf> = folders.filter_map(|f| f.join(area).canonicalize().ok()).collect();
     out.dedup();
     out
+}
+
+/// The YAML files of a folder as cases, in the order of their names.
+fn cases(folder: &Path) -> Vec<Value> {
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    files.retain(|f| f.extension().is_some_and(|e| e == "yaml"));
+    files.sort();
+    files.iter().map(|f| yaml::parse(&std::fs::read_to_string(f).unwrap()).unwrap()).collect()
 }
 
 /// Schema of a ClusterInstance's spec: of the definition that the cases were recorded with, or ours where that is not
@@ -42,16 +54,12 @@ fn cluster_instance(folder: &Path) -> Value {
 fn templates_and_inventory_decide_as_recorded() {
     let mut failures = Vec::new();
     let mut count = 0;
-    for folder in folders() {
-        let definition = cluster_instance(&folder);
-        let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|f| f.unwrap().path()).collect();
-        files.retain(|f| f.extension().is_some_and(|e| e == "yaml"));
-        files.sort();
-        for file in files {
-            let case = yaml::parse(&std::fs::read_to_string(&file).unwrap()).unwrap();
-            let name = case["case"].as_str().unwrap().to_owned();
-            let found = replay(&case, &definition);
-            let wanted = differences::wanted(&name);
+    for folder in folders("templates") {
+        let schema = cluster_instance(&folder);
+        for case in cases(&folder) {
+            let name = case["case"].as_str().unwrap();
+            let found = replay(&case, &schema);
+            let wanted = differences::wanted(name);
             if found != wanted {
                 failures
                     .push(format!("{name} ({})\n  found  {found:#?}\n  wanted {wanted:#?}", case["title"]));
@@ -60,6 +68,16 @@ fn templates_and_inventory_decide_as_recorded() {
         }
     }
     assert!(failures.is_empty(), "{} of {count} cases differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn schema_errors_read_as_recorded() {
+    for folder in folders("admission") {
+        let results = cases(&folder).iter().map(texts::check).collect::<Vec<_>>();
+        let failures: Vec<String> = results.iter().flat_map(|(_, failures)| failures.clone()).collect();
+        assert!(failures.is_empty(), "{}", failures.join("\n"));
+        assert!(results.iter().map(|(count, _)| count).sum::<usize>() > 20);
+    }
 }
 
 /// Plays one case; returns where we differ from the recording, as `<field> = <our value>`.

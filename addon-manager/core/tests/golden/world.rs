@@ -247,6 +247,11 @@ impl World {
         }
     }
 
+    /// Objects of a kind.
+    pub(crate) fn of_kind(&self, kind: &str) -> Vec<&Value> {
+        self.objects.iter().filter(|(key, _)| key.0 == kind).map(|(_, object)| object).collect()
+    }
+
     fn template(&self, object: &Value, now: Timestamp) -> Plan<manifests::clcm::ClusterTemplateStatus> {
         let template: ClusterTemplate = typed(object);
         let namespace = text(object, "/metadata/namespace");
@@ -324,7 +329,7 @@ fn fill_times(value: &mut Value, now: &Value) {
 }
 
 /// The head of a message, and the errors that it lists in any order.
-fn parts(message: &str) -> (String, BTreeSet<String>) {
+pub(crate) fn parts(message: &str) -> (String, BTreeSet<String>) {
     let (head, list) = message.split_once("invalid input: ").unwrap_or((message, ""));
     (head.to_owned(), list.split("; ").map(str::to_owned).collect())
 }

@@ -166,6 +166,38 @@ fn s01_006_deleting_a_twin_heals_the_other() {
     assert_eq!(first.message(), "");
 }
 
+/// Scenario 7, the guard; that a fulfilled request keeps its phase is the request's matter.
+#[test]
+fn s01_007_templates_in_use_are_not_deleted() {
+    use manifests::clcm::{ProvisioningRequest, ProvisioningRequestSpec};
+    let request = |name: &str, version: &str| {
+        let (template_name, template_version) = ("edge".to_owned(), version.to_owned());
+        let spec =
+            ProvisioningRequestSpec { template_name, template_version, ..ProvisioningRequestSpec::default() };
+        ProvisioningRequest::new(name, spec)
+    };
+    let mut template = stored("ns", "2026-01-01T00:00:00Z", true);
+    let mut requests: Vec<_> = (1..=7).map(|i| request(&format!("r{i}"), "v1")).collect();
+    requests.push(request("other", "v2"));
+    assert_eq!(
+        guard::refuse_delete(&template, [], &requests).unwrap(),
+        "ClusterTemplate edge.v1 is in use by ProvisioningRequest r1, r2, r3, r4, r5 and 2 more; remove the users first, \
+         or set the annotation clcm.openshift.io/force-delete: \"true\""
+    );
+    for request in requests.iter_mut().take(7) {
+        request.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+    }
+    assert_eq!(guard::refuse_delete(&template, [], &requests), None);
+    requests[0].metadata.deletion_timestamp = None;
+    assert!(guard::refuse_delete(&template, [], &requests).is_some());
+    // Another valid one takes its place; an invalid one does not.
+    let twins = [stored("b", "2026-02-01T00:00:00Z", true), stored("c", "2026-02-01T00:00:00Z", false)];
+    assert_eq!(guard::refuse_delete(&template, &twins, &requests), None);
+    assert!(guard::refuse_delete(&template, &twins[1..], &requests).is_some());
+    template.metadata.annotations = Some([(guard::FORCE_DELETE.to_owned(), "true".to_owned())].into());
+    assert_eq!(guard::refuse_delete(&template, [], &requests), None);
+}
+
 #[test]
 fn what_fails_later_is_told_in_events() {
     let mut case = case();
