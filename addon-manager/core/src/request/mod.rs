@@ -16,6 +16,7 @@ pub mod clock;
 pub mod diff;
 mod error;
 mod expand;
+pub mod fulfil;
 pub mod hwmgmt;
 pub mod install;
 pub mod merge;
@@ -31,3 +32,6 @@ mod upgrade_input;
 pub mod validate;
 
 pub use error::{Class, InputError};
+
+#[cfg(test)]
+mod tests;
