@@ -13,6 +13,7 @@
 
 pub mod admission;
 pub mod clock;
+mod decide;
 pub mod diff;
 mod error;
 mod expand;
@@ -26,11 +27,14 @@ pub mod nodes;
 pub mod phase;
 pub mod render;
 pub mod resources;
+pub mod seen;
 pub mod stage;
+pub mod stages;
 pub mod template;
 mod upgrade_input;
 pub mod validate;
 
+pub use decide::{RequestPlan, decide};
 pub use error::{Class, InputError};
 
 #[cfg(test)]
