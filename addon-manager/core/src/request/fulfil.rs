@@ -7,7 +7,7 @@ use manifests::clcm::conditions::RequestCondition;
 use manifests::meta::{condition, labels};
 use manifests::ran::Agent;
 
-/// Every stage holds; the optional ones hold where they exist. ClusterInstanceProcessed counts too (B-07).
+/// Every stage holds; the optional ones hold where they exist. `ClusterInstanceProcessed` counts too (B-07).
 pub fn is_complete(conditions: &[Condition]) -> bool {
     let required = [
         RequestCondition::ClusterInstanceProcessed,

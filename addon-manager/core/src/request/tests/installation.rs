@@ -259,7 +259,7 @@ fn enforce() -> Vec<PolicyDetails> {
 #[case((C::HardwareConfigured, "False", R::TimedOut, "c"), ProvisioningPhase::Failed, "c")]
 #[case((C::ClusterInstanceProcessed, "False", R::InProgress, "p"), ProvisioningPhase::Progressing, "p")]
 #[case((C::ClusterProvisioned, "False", R::Failed, "Provisioning failed"), ProvisioningPhase::Failed, "Cluster installation failed")]
-#[case((C::ClusterProvisioned, "False", R::InProgress, install::WAITING_TO_START), ProvisioningPhase::Progressing, install::WAITING_TO_START)]
+#[case((C::ClusterProvisioned, "False", R::InProgress, install::WAITING_TO_START), ProvisioningPhase::Progressing, phase::INSTALLING)]
 #[case((C::ClusterProvisioned, "False", R::InProgress, "Scale-out: waiting for new node to join the cluster (3 → 4 nodes)"), ProvisioningPhase::Progressing, "Scale-out: waiting for new node to join the cluster (3 → 4 nodes)")]
 #[case((C::ClusterProvisioned, "False", R::InProgress, "Provisioning cluster"), ProvisioningPhase::Progressing, phase::INSTALLING)]
 #[case((C::ConfigurationApplied, "False", R::ClusterNotReady, ""), ProvisioningPhase::Progressing, "Waiting for cluster to be ready for policy configuration")]

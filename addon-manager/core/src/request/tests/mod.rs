@@ -139,13 +139,13 @@ properties:
 /// Builds a template and what the reconciler makes of it.
 #[derive(Clone)]
 pub(super) struct Ct {
-    pub object: ClusterTemplate,
-    pub cluster: BTreeMap<String, String>,
-    pub policy: BTreeMap<String, String>,
+    pub(super) object: ClusterTemplate,
+    pub(super) cluster: BTreeMap<String, String>,
+    pub(super) policy: BTreeMap<String, String>,
 }
 
 impl Ct {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let group =
             |name: &str, role| NodeGroupData { name: name.to_owned(), role, ..NodeGroupData::default() };
         let mut object = ClusterTemplate::new(
@@ -186,29 +186,29 @@ impl Ct {
     }
 
     /// With these ClusterInstance defaults.
-    pub fn defaults(mut self, text: &str) -> Self {
+    pub(super) fn defaults(mut self, text: &str) -> Self {
         self.cluster.insert("clusterinstance-defaults".to_owned(), text.to_owned());
         self
     }
 
-    pub fn timeout(mut self, text: &str) -> Self {
+    pub(super) fn timeout(mut self, text: &str) -> Self {
         self.cluster.insert("clusterInstallationTimeout".to_owned(), text.to_owned());
         self
     }
 
-    pub fn hardware(mut self, defaults: Option<HwMgmtDefaults>) -> Self {
+    pub(super) fn hardware(mut self, defaults: Option<HwMgmtDefaults>) -> Self {
         self.object.spec.template_defaults.hw_mgmt_defaults = defaults;
         self
     }
 
-    pub fn without_property(mut self, key: &str) -> Self {
+    pub(super) fn without_property(mut self, key: &str) -> Self {
         let mut schema = self.object.spec.template_parameter_schema.value();
         schema["properties"].as_object_mut().unwrap().remove(key);
         self.object.spec.template_parameter_schema = FreeForm::from_value(&schema);
         self
     }
 
-    pub fn prepare(&self) -> Template {
+    pub(super) fn prepare(&self) -> Template {
         Template::prepare(&self.object, Some(&self.cluster), Some(&self.policy))
     }
 }

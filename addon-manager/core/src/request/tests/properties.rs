@@ -71,7 +71,7 @@ proptest! {
         let _ = merge_cluster(cluster_like(&a), cluster_like(&b));
         let flat = |v: &Value| json!({"nodes": v, "extraLabels": v});
         if let Ok(merged) = merge_cluster(flat(&a), flat(&b)) {
-            let _ = render::render(&merged.cluster, "c", &Default::default(), false);
+            let _ = render::render(&merged.cluster, "c", &super::super::resources::Owner::default(), false);
         }
         if let (Value::Object(mut x), Value::Object(y)) = (a.clone(), b.clone()) {
             let _ = override_labels(&mut x, &y);
@@ -192,10 +192,16 @@ proptest! {
             .zip(&groups)
             .map(|(name, g)| allocated(name, group(*g), name.as_bytes()[0]))
             .collect();
+        // A node was only ever given to a host of its own group.
+        let fits = |name: &str, host: u8| {
+            let node = nodes.iter().find(|n| n.metadata.name.as_deref() == Some(name));
+            let wanted = hosts.iter().find(|(h, _)| *h == host).map(|(_, g)| group(*g));
+            node.is_none_or(|n| wanted.is_none_or(|w| n.spec.group_name == w))
+        };
         let mut used = BTreeSet::new();
         let before: BTreeMap<String, String> = mapped
             .into_iter()
-            .filter(|(_, host)| used.insert(*host))
+            .filter(|(name, host)| fits(name, *host) && used.insert(*host))
             .map(|(name, host)| (name, format!("h{host}")))
             .collect();
         let mut seen = BTreeSet::new();
@@ -216,9 +222,10 @@ proptest! {
         let applied = nodes::apply(&mut spec, &input, &NodeGroups::default(), &hardware, &nodes, &before);
         let hosts: BTreeSet<&String> = applied.host_map.values().collect();
         prop_assert_eq!(hosts.len(), applied.host_map.len());
-        // A second pass takes nothing back; it may use what this one set free.
+        // A second pass takes no existing node away from its host; it may use what this one set free.
         let again = nodes::apply(&mut spec, &input, &NodeGroups::default(), &hardware, &nodes, &applied.host_map);
-        prop_assert!(applied.host_map.iter().all(|(node, host)| again.host_map.get(node) == Some(host)));
+        let kept = |(node, host): (&String, &String)| !names.contains(node) || again.host_map.get(node) == Some(host);
+        prop_assert!(applied.host_map.iter().all(kept));
         let third = nodes::apply(&mut spec, &input, &NodeGroups::default(), &hardware, &nodes, &again.host_map);
         prop_assert_eq!(third.host_map, again.host_map);
     }
