@@ -36,9 +36,6 @@ pub(crate) struct Config {
     /// Image of the add-on agent that is deployed to spokes.
     #[arg(long, env = "OCLOUD_AGENT_IMAGE", default_value = "quay.io/ocloud/addon-agent:latest")]
     pub agent_image: String,
-    /// Seconds to wait for policies to appear before "No configuration present" is believed during provisioning.
-    #[arg(long, env = "OCLOUD_POLICY_GRACE_SECONDS", default_value_t = 120)]
-    pub policy_grace_seconds: u32,
     /// How log lines are printed.
     #[arg(long, env = "OCLOUD_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,

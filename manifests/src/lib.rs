@@ -11,6 +11,7 @@
 
 pub mod addon;
 pub mod clcm;
+pub mod crds;
 pub mod meta;
 pub mod metal3;
 pub mod ocloud;

@@ -28,6 +28,12 @@ pub(crate) struct Queue<T> {
     notify: Notify,
 }
 
+impl<T> std::fmt::Debug for Queue<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Queue").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 /// Back-off after failures: 0.5 s doubled, at most this.
 const MAX_BACKOFF: Duration = Duration::from_secs(256);
 

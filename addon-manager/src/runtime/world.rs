@@ -33,6 +33,8 @@ pub(crate) const AGENT_CLUSTER: &str = "agent-install.openshift.io/clusterdeploy
 pub(crate) const REQUEST_BY_TEMPLATE: usize = 0;
 /// Position of the index by cluster name of requests.
 pub(crate) const REQUEST_BY_CLUSTER: usize = 1;
+/// Position of the index by claimed names of requests, see [`claimed_names`].
+pub(crate) const REQUEST_BY_NAME: usize = 2;
 /// Position of the index by `<namespace>/<ConfigMap>` of templates.
 pub(crate) const TEMPLATE_BY_CONFIG_MAP: usize = 0;
 /// Position of the index by `metadata.name` of templates.
@@ -54,8 +56,29 @@ impl Cached for ProvisioningRequest {
                 let details = r.status.as_ref().and_then(|s| s.extensions.as_ref()).and_then(|e| e.cluster_details.as_ref());
                 details.and_then(|d| d.name.clone()).into_iter().collect()
             },
+            claimed_names,
         ]
     }
+}
+
+/// The cluster that a request is about: the one that it built, else the one that it asks for.
+pub(crate) fn claimed_cluster(request: &ProvisioningRequest) -> Option<String> {
+    let details = request.status.as_ref().and_then(|s| s.extensions.as_ref()).and_then(|e| e.cluster_details.as_ref());
+    details.and_then(|d| d.name.clone()).or_else(|| {
+        let parameters = request.spec.template_parameters.value();
+        let name = parameters.pointer("/clusterInstanceParameters/clusterName")?.as_str()?;
+        Some(name.to_owned())
+    })
+}
+
+/// The cluster name and the node cluster name that a request asks for, told apart by a prefix (spec/02 B-23).
+pub(crate) fn claimed_names(request: &ProvisioningRequest) -> Vec<String> {
+    let parameters = request.spec.template_parameters.value();
+    let text = |pointer: &str| parameters.pointer(pointer).and_then(|v| v.as_str()).filter(|t| !t.is_empty());
+    [("cluster", "/clusterInstanceParameters/clusterName"), ("node cluster", "/nodeClusterName")]
+        .into_iter()
+        .filter_map(|(prefix, pointer)| text(pointer).map(|name| format!("{prefix} {name}")))
+        .collect()
 }
 
 impl Cached for ClusterTemplate {

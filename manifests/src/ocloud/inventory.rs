@@ -104,6 +104,16 @@ pub struct SmoConfig {
 /// How to get tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+// The claims have defaults and are required nevertheless, as published.
+#[schemars(extend("required" = [
+    "clientBindingClaim",
+    "clientSecretName",
+    "groupsClaim",
+    "scopes",
+    "tokenEndpoint",
+    "url",
+    "usernameClaim",
+]))]
 pub struct OAuthConfig {
     /// Base URL of the authorization server.
     pub url: String,
@@ -119,15 +129,12 @@ pub struct OAuthConfig {
     pub audience: Option<String>,
     /// Claim with the user name.
     #[serde(default = "username_claim")]
-    #[schemars(required)]
     pub username_claim: String,
     /// Claim with the list of groups.
     #[serde(default = "groups_claim")]
-    #[schemars(required)]
     pub groups_claim: String,
     /// CEL expression for the claim with the certificate's fingerprint.
     #[serde(default = "client_binding_claim")]
-    #[schemars(required)]
     pub client_binding_claim: String,
 }
 

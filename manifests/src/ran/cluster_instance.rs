@@ -56,7 +56,7 @@ impl JsonSchema for ClusterInstanceSpec {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterInstanceStatus {
-    /// See [`ClusterInstanceCondition`].
+    /// ClusterInstanceValidated to Provisioned, one per step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,

@@ -34,6 +34,7 @@ schema_type! {
         #[serde(rename = "ingressVIPs")]
         #[schemars(length(max = 2))]
         pub ingress_vips: Option<Vec<String>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "no")]
         pub hold_installation: Option<bool>,
         #[serde(rename = "additionalNTPSources")]
@@ -41,6 +42,7 @@ schema_type! {
         pub machine_network: Option<Vec<Network>>,
         pub cluster_network: Option<Vec<ClusterNetwork>>,
         pub service_network: Option<Vec<Network>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "network_type")]
         pub network_type: Option<String>,
         pub platform_type: Option<PlatformType>,
@@ -53,8 +55,10 @@ schema_type! {
         pub extra_manifests_refs: Option<Vec<Name>>,
         pub suppressed_manifests: Option<Vec<String>>,
         pub prune_manifests: Option<Vec<Resource>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "cpu_partitioning")]
         pub cpu_partitioning_mode: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "cpu_architecture")]
         pub cpu_architecture: Option<String>,
         pub cluster_type: Option<ClusterType>,
@@ -75,10 +79,13 @@ schema_type! {
         #[schemars(regex(pattern = "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}"))]
         pub boot_mac_address: String,
         pub template_refs: Vec<TemplateRef>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "role")]
         pub role: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "boot_mode")]
         pub boot_mode: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "cleaning_mode")]
         pub automated_cleaning_mode: Option<String>,
         pub root_device_hints: Option<RootDeviceHints>,
@@ -92,6 +99,7 @@ schema_type! {
         pub extra_labels: Option<ByKind>,
         pub suppressed_manifests: Option<Vec<String>>,
         pub prune_manifests: Option<Vec<Resource>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "ironic_inspect")]
         pub ironic_inspect: Option<String>,
     }
@@ -101,6 +109,7 @@ schema_type! {
     /// An object in the same namespace.
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     Name {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "empty_text")]
         pub name: Option<String>,
     }
@@ -131,7 +140,7 @@ schema_type! {
 schema_type! {
     /// Encryption of disks.
     DiskEncryption {
-        #[serde(rename = "type")]
+        #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "disk_encryption_type")]
         pub type_: Option<String>,
         pub tang: Option<Vec<Tang>>,
@@ -195,6 +204,7 @@ schema_type! {
 schema_type! {
     /// Network of a node.
     NodeNetwork {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "schema::any_object")]
         pub config: Option<serde_json::Value>,
         #[schemars(length(min = 1))]
@@ -216,6 +226,7 @@ schema_type! {
     RootDeviceHints {
         pub device_name: Option<String>,
         pub hctl: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(schema_with = "not_negative")]
         pub min_size_gigabytes: Option<i64>,
         pub model: Option<String>,

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use granit_parser::{Event, Parser, ScalarStyle, StrInput, Tag};
 use serde_json::{Map, Number, Value};
+use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, StrInput, Tag};
 
 use super::scalar::{self, Scalar};
 use super::{Document, Duplicate, YamlError};

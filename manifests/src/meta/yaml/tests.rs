@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use super::*;
 use rstest::rstest;
 use serde_json::json;
@@ -30,12 +32,12 @@ use serde_json::json;
 #[case::merge("base: &x {a: 1, b: 2}\nm:\n  <<: *x\n  b: 3\n", json!({"base": {"a": 1, "b": 2}, "m": {"a": 1, "b": 3}}))]
 #[case::merge_after_overwrites("base: &x {a: 1}\nm: {a: 2, <<: *x}\n", json!({"base": {"a": 1}, "m": {"a": 1}}))]
 #[case::merge_list(
-    "x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nm: {<<: [*x, *y]}\n",
-    json!({"x": {"a": 1, "b": 1}, "y": {"b": 2, "c": 2}, "m": {"a": 1, "b": 1, "c": 2}})
+    "x: &x {a: 1, b: 1}\nz: &z {b: 2, c: 2}\nm: {<<: [*x, *z]}\n",
+    json!({"x": {"a": 1, "b": 1}, "z": {"b": 2, "c": 2}, "m": {"a": 1, "b": 1, "c": 2}})
 )]
 #[case::merge_of_merge(
-    "x: &x {a: 1}\ny: &y {<<: *x, b: 2}\nm: {<<: *y, c: 3}\n",
-    json!({"x": {"a": 1}, "y": {"a": 1, "b": 2}, "m": {"a": 1, "b": 2, "c": 3}})
+    "x: &x {a: 1}\nz: &z {<<: *x, b: 2}\nm: {<<: *z, c: 3}\n",
+    json!({"x": {"a": 1}, "z": {"a": 1, "b": 2}, "m": {"a": 1, "b": 2, "c": 3}})
 )]
 #[case::merge_inline("m: {<<: {a: 1}, b: 2}\n", json!({"m": {"a": 1, "b": 2}}))]
 #[case::quoted_merge_key_is_a_key("m: {'<<': {a: 1}}\n", json!({"m": {"<<": {"a": 1}}}))]
@@ -119,7 +121,7 @@ fn an_alias_bomb_is_refused_quickly() {
     let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
     for i in 1..12 {
         let list = vec![format!("*a{}", i - 1); 9].join(", ");
-        text.push_str(&format!("a{i}: &a{i} [{list}]\n"));
+        writeln!(text, "a{i}: &a{i} [{list}]").unwrap();
     }
     let message = parse_mapping(&text).unwrap_err().to_string();
     assert_eq!(message, "error converting YAML to JSON: yaml: document contains excessive aliasing");
@@ -129,7 +131,7 @@ fn an_alias_bomb_is_refused_quickly() {
 fn a_merge_bomb_is_refused_quickly() {
     let mut text = String::from("a0: &a0 {k: v}\n");
     for i in 1..30 {
-        text.push_str(&format!("a{i}: &a{i} {{<<: [*a{0}, *a{0}, *a{0}]}}\n", i - 1));
+        writeln!(text, "a{i}: &a{i} {{<<: [*a{0}, *a{0}, *a{0}]}}", i - 1).unwrap();
     }
     assert!(parse_mapping(&text).is_err());
 }
