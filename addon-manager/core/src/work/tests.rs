@@ -100,7 +100,7 @@ fn what_the_hub_would_refuse_is_refused_here() {
 #[case(
     "a-request-name-that-is-so-long-that-the-purpose-does-not-fit-any-more",
     "upgrade-cv",
-    "a-request-name-that-is-so-long-that-the-pur-269713b0-upgrade-cv"
+    "a-request-name-that-is-so-long-that-the-pur-231d849f-upgrade-cv"
 )]
 fn names_fit(#[case] owner: &str, #[case] purpose: &str, #[case] want: &str) {
     let name = work_name(owner, purpose);
