@@ -24,7 +24,8 @@ fn stub(kind: Kind, scope: &str) -> Value {
             },
             "versions": [{
                 "name": kind.version, "served": true, "storage": true, "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": open, "status": open}}},
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                    "properties": {"spec": open, "status": open}}},
             }],
         },
     })
