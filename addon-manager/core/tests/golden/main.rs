@@ -1,5 +1,5 @@
 //! Replays the recorded cases of templates and inventory (golden cases, area `templates`) against the decisions, on an
-//! in-memory world, and the schema errors of area `admission`. Runs where the folder `../shared/golden` stands beside the
+//! in-memory world, and the schema errors of areas `admission` and `provisioning`. Runs where the folder `../shared/golden` stands beside the
 //! project, and for any folder in `GOLDEN_DIR`. The sample repository is played on the same world.
 
 #[cfg(test)]
@@ -72,11 +72,17 @@ fn templates_and_inventory_decide_as_recorded() {
 
 #[test]
 fn schema_errors_read_as_recorded() {
-    for folder in folders("admission") {
-        let results = cases(&folder).iter().map(texts::check).collect::<Vec<_>>();
-        let failures: Vec<String> = results.iter().flat_map(|(_, failures)| failures.clone()).collect();
-        assert!(failures.is_empty(), "{}", failures.join("\n"));
-        assert!(results.iter().map(|(count, _)| count).sum::<usize>() > 20);
+    for (area, compare) in [
+        ("admission", texts::admission as fn(&Value) -> texts::Comparison),
+        ("provisioning", texts::provisioning),
+    ] {
+        for folder in folders(area) {
+            let results: Vec<_> = cases(&folder).iter().map(compare).collect();
+            let differences: Vec<&String> = results.iter().flat_map(|r| &r.differences).collect();
+            assert!(differences.is_empty(), "{differences:#?}");
+            let count: usize = results.iter().map(|r| r.count).sum();
+            assert!(count > 20, "only {count} texts in area {area}");
+        }
     }
 }
 
