@@ -44,10 +44,10 @@ pub struct Labels {
 /// An Agent finds its AllocatedNode by the host name that it was assigned, never by the one that was inspected.
 /// `host_uid` gives the uid of the BareMetalHost that carries the label of an AllocatedNode. A ManagedCluster that
 /// does not exist yet is labelled later (B-29), as are clusters without Agents (image based).
-pub fn labels(
+pub fn labels<'a>(
     template_id: &str,
     cluster: Option<&ObjectMeta>,
-    agents: &[Agent],
+    agents: impl IntoIterator<Item = &'a Agent>,
     host_map: &BTreeMap<String, String>,
     host_uid: impl Fn(&str) -> Option<String>,
 ) -> Labels {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::admission::{DELETE_WARNING, PREVENT_DELETION, create, delete, update};
 use super::super::diff::{self, ALLOWED_AFTER_INSTALL};
-use super::super::names::check_uuid;
+use super::super::names::{Taken, check_uuid};
 use super::*;
 use RequestCondition::{ClusterProvisioned, HardwareConfigured, HardwareProvisioned, UpgradeCompleted};
 
@@ -461,6 +461,22 @@ fn cluster_name_and_names_of_others_are_checked() {
     let mut p = parameters(ONE_NODE);
     p["clusterInstanceParameters"]["clusterName"] = json!("");
     assert_eq!(created(&p), "");
+    let others = [Taken::of(&request(&parameters(ONE_NODE)))];
+    assert_eq!(others[0].cluster.as_deref(), Some("edge7"));
+    let mut second = request(&parameters(ONE_NODE));
+    second.metadata.name = Some("5e1f0001-0a0b-4c0d-8e0f-000000000002".to_owned());
+    let mut world = super::world(Some(&template));
+    world.others = &others;
+    assert_eq!(
+        create(&second, &world),
+        Err(format!(
+            "spec.templateParameters: clusterName \"edge7\" is already used by ProvisioningRequest \"{REQUEST}\""
+        ))
+    );
+    // One that slipped through can still be edited.
+    let mut edited = second.clone();
+    edited.spec.description = Some("x".to_owned());
+    assert_eq!(update(&second, &edited, &world), Ok(vec![]));
     p["clusterInstanceParameters"]["clusterName"] = json!("ztp-x");
     assert_eq!(
         created(&p),

@@ -3,6 +3,7 @@
 mod admission;
 mod golden;
 mod hardware;
+mod hardware_input;
 mod input;
 mod installation;
 mod properties;

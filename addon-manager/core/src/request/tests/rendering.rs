@@ -211,6 +211,16 @@ fn s02_056_policy_value_is_no_string() {
 }
 
 #[test]
+fn s02_069_only_the_pull_secret_is_copied() {
+    let spec = rendered(ONE_NODE, false)["spec"].clone();
+    let nodes = [allocated("a", "master", 1)];
+    let own = resources::pull_secret(&spec, "edge7", "edge-tpl", |_| true).unwrap();
+    let shared = resources::host_pull_secrets("hub-pull", "edge-tpl", "edge7", &nodes).unwrap();
+    let names: Vec<&str> = [&own].into_iter().chain(&shared).map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["hub-pull", "hub-pull"], "BMC secrets stay where the hosts are");
+}
+
+#[test]
 fn s02_070_namespace_is_terminating() {
     let terminating = ClusterNamespace { owner: Some(REQUEST.to_owned()), terminating: true };
     assert_eq!(
