@@ -69,7 +69,7 @@ pub(super) fn status(d: &mut Draft<'_>, input: Option<&Validated>) {
     d.set(provisioned.condition);
     resource_statuses(d);
     let transaction = allocation.spec.config_transaction_id;
-    if !provisioned.done || !status.is_some_and(|s| nar::caught_up(transaction, s)) {
+    if !provisioned.done || !nar::is_current(allocation) {
         d.blocked = true;
         return;
     }

@@ -206,9 +206,7 @@ impl<'a> Draft<'a> {
 /// (B-48).
 pub(super) fn awaits_hardware(draft: &Draft<'_>) -> bool {
     let Some(allocation) = draft.seen.allocation.as_deref() else { return false };
-    let provisioned = draft.is_true(RequestCondition::HardwareProvisioned);
-    let transaction = allocation.spec.config_transaction_id;
-    provisioned && !allocation.status.as_ref().is_some_and(|s| nar::caught_up(transaction, s))
+    draft.is_true(RequestCondition::HardwareProvisioned) && !nar::is_current(allocation)
 }
 
 /// The hash that a step's object was stamped with.
