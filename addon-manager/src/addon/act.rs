@@ -41,7 +41,11 @@ impl Area for Addons {
         if class != FaultClass::Conflict {
             let told = cluster::decide(&observe::cluster(&ctx, &key.name, Some(fault)), now);
             if let Err(second) = act::run(&ctx, &told.steps).await {
-                return Outcome::Failed(second.class, format!("{}: {}", second.target, second.message), plan.wake);
+                return Outcome::Failed(
+                    second.class,
+                    format!("{}: {}", second.target, second.message),
+                    plan.wake,
+                );
             }
         }
         // A refusal may have its cause in rights or webhooks that no watch of ours shows.

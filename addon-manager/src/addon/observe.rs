@@ -15,7 +15,10 @@ fn settings(ctx: &Context) -> Arc<Settings> {
 }
 
 fn configs(ctx: &Context, wanted: Vec<(String, String)>) -> Vec<Arc<AddOnDeploymentConfig>> {
-    wanted.into_iter().filter_map(|(namespace, name)| ctx.world.addon_configs.get(&namespace, &name)).collect()
+    wanted
+        .into_iter()
+        .filter_map(|(namespace, name)| ctx.world.addon_configs.get(&namespace, &name))
+        .collect()
 }
 
 /// The add-on on one cluster.

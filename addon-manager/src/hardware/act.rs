@@ -54,9 +54,12 @@ impl Area for Planner {
         for name in wake {
             ctx.queues.allocation.add(Key::new(&ctx.config.namespace, &name));
         }
-        let fault = results.into_iter().filter_map(Result::err).max_by_key(|f| f.class == FaultClass::Transient);
+        let fault =
+            results.into_iter().filter_map(Result::err).max_by_key(|f| f.class == FaultClass::Transient);
         match fault {
-            Some(fault) => Outcome::Failed(fault.class, format!("{}: {}", fault.target, fault.message), Wake::OnChange),
+            Some(fault) => {
+                Outcome::Failed(fault.class, format!("{}: {}", fault.target, fault.message), Wake::OnChange)
+            }
             None if idle => Outcome::Rest(Wake::OnChange),
             None => Outcome::Again,
         }

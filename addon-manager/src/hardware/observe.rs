@@ -91,7 +91,9 @@ fn host_of(ctx: &Context, node: &AllocatedNode) -> Option<Arc<BareMetalHost>> {
 fn runs_something(host: &BareMetalHost) -> bool {
     matches!(
         host.state(),
-        ProvisioningState::Provisioning | ProvisioningState::Provisioned | ProvisioningState::ExternallyProvisioned
+        ProvisioningState::Provisioning
+            | ProvisioningState::Provisioned
+            | ProvisioningState::ExternallyProvisioned
     )
 }
 
@@ -107,7 +109,9 @@ pub(super) fn allocation(ctx: &Context, request: Arc<NodeAllocationRequest>) -> 
     let claimed: Vec<HostView> = if request.metadata.deletion_timestamp.is_some() {
         // Whatever the planner remembers: nothing of ours may stay behind.
         let all = ctx.world.hosts.all().into_iter();
-        all.filter(|h| is_claim_of(&request.spec.cluster_id, h) && without_node(h)).map(|h| view(ctx, h)).collect()
+        all.filter(|h| is_claim_of(&request.spec.cluster_id, h) && without_node(h))
+            .map(|h| view(ctx, h))
+            .collect()
     } else if let Some(Outcome::Granted(grants)) = &outcome {
         grants
             .iter()

@@ -24,7 +24,9 @@ impl Area for Requests {
     }
 
     async fn pass(ctx: Arc<Context>, key: Key) -> Outcome {
-        let Some(request) = ctx.world.requests.get_key(&key) else { return Outcome::Rest(manager_core::plan::Wake::OnChange) };
+        let Some(request) = ctx.world.requests.get_key(&key) else {
+            return Outcome::Rest(manager_core::plan::Wake::OnChange);
+        };
         match pass(&ctx, &request).await {
             Ok(outcome) => outcome,
             Err(error) => error.into(),
@@ -55,13 +57,18 @@ async fn pass(ctx: &Context, request: &Arc<ProvisioningRequest>) -> Result<Outco
     let failures = ctx.queues.request.failures(&Key::of(request.as_ref()));
     let request = ctx.world.requests.get_key(&Key::of(request.as_ref())).unwrap_or_else(|| request.clone());
     let observed = observe(ctx, &request).await?;
-    let told = observed.look(ctx, Some(StageFault { stage, fault, failures }), |seen| request::decide(seen, now));
+    let told =
+        observed.look(ctx, Some(StageFault { stage, fault, failures }), |seen| request::decide(seen, now));
     write(ctx, &request, &told).await?;
     Ok(Outcome::Failed(class, text, told.plan.wake))
 }
 
 /// Writes the status if it differs, then the events. True if it was written.
-async fn write(ctx: &Context, request: &Arc<ProvisioningRequest>, plan: &RequestPlan) -> Result<bool, CallError> {
+async fn write(
+    ctx: &Context,
+    request: &Arc<ProvisioningRequest>,
+    plan: &RequestPlan,
+) -> Result<bool, CallError> {
     let Some(status) = &plan.plan.status else { return Ok(false) };
     let changed = act::write_status(ctx, request.as_ref(), request.status.as_ref(), status).await?;
     if changed {

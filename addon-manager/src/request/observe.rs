@@ -36,9 +36,10 @@ impl Templates {
     ) -> Arc<Template> {
         let meta = &template.metadata;
         let id = meta.uid.clone().unwrap_or_default();
-        let of = |map: Option<&ConfigMap>| map.and_then(|m| m.metadata.resource_version.clone()).unwrap_or_default();
-        let version =
-            format!("{}/{}/{}", meta.generation.unwrap_or_default(), of(cluster), of(policy));
+        let of = |map: Option<&ConfigMap>| {
+            map.and_then(|m| m.metadata.resource_version.clone()).unwrap_or_default()
+        };
+        let version = format!("{}/{}/{}", meta.generation.unwrap_or_default(), of(cluster), of(policy));
         let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, prepared)) = map.get(&id)
             && *known == version
@@ -107,7 +108,10 @@ fn older_claims(ctx: &Context, request: &ProvisioningRequest) -> Vec<Taken> {
 }
 
 /// Observes one request.
-pub(super) async fn observe(ctx: &Context, request: &Arc<ProvisioningRequest>) -> Result<Observed, CallError> {
+pub(super) async fn observe(
+    ctx: &Context,
+    request: &Arc<ProvisioningRequest>,
+) -> Result<Observed, CallError> {
     let name = request.metadata.name.clone().unwrap_or_default();
     let who = Key::cluster(&name);
     let operator_namespace = ctx.config.namespace.clone();
@@ -170,9 +174,7 @@ async fn rest(
             .namespaces
             .by_index(ONLY, &who.name)
             .iter()
-            .map(|n| {
-                (n.metadata.name.clone().unwrap_or_default(), n.metadata.deletion_timestamp.is_some())
-            })
+            .map(|n| (n.metadata.name.clone().unwrap_or_default(), n.metadata.deletion_timestamp.is_some()))
             .collect(),
         ..Rest::default()
     };
@@ -205,7 +207,9 @@ async fn rest(
             spec.hw_mgr_node_ns.as_deref().unwrap_or_default(),
             spec.hw_mgr_node_id.as_deref().unwrap_or_default(),
         );
-        if let (Some(name), Some(uid)) = (node.metadata.name.clone(), host.and_then(|h| h.metadata.uid.clone())) {
+        if let (Some(name), Some(uid)) =
+            (node.metadata.name.clone(), host.and_then(|h| h.metadata.uid.clone()))
+        {
             out.host_ids.insert(name, uid);
         }
     }
@@ -237,7 +241,8 @@ async fn extras(
         let version = ctx.secrets.version(ctx, ns, secret).await?;
         if let Some(version) = &version {
             let hosts = ctx.world.nodes.by_index(ONLY, &who.name);
-            let mut spaces: Vec<String> = hosts.iter().filter_map(|n| n.spec.hw_mgr_node_ns.clone()).collect();
+            let mut spaces: Vec<String> =
+                hosts.iter().filter_map(|n| n.spec.hw_mgr_node_ns.clone()).collect();
             spaces.push(input.cluster_name.clone());
             spaces.retain(|to| ctx.secrets.is_copied(ns, secret, to, version));
             out.pull_secret.copied = spaces;
@@ -256,7 +261,12 @@ async fn extras(
 
 impl Observed {
     /// The view that `decide` takes; `look` is called with it.
-    pub(super) fn look<T>(&self, ctx: &Context, fault: Option<StageFault>, look: impl FnOnce(&Seen<'_>) -> T) -> T {
+    pub(super) fn look<T>(
+        &self,
+        ctx: &Context,
+        fault: Option<StageFault>,
+        look: impl FnOnce(&Seen<'_>) -> T,
+    ) -> T {
         let world = &ctx.world;
         let name = self.request.metadata.name.as_deref().unwrap_or_default();
         let cluster = self.rest.cluster_name.as_deref().unwrap_or_default();
@@ -265,11 +275,13 @@ impl Observed {
         let (mut roots, mut children) = (Vec::new(), Vec::new());
         if !template_namespace.is_empty() {
             roots = world.policies.in_namespace(&names::policy_namespace(&template_namespace));
-            roots.retain(|p| !p.metadata.labels.as_ref().is_some_and(|l| l.contains_key(labels::ROOT_POLICY)));
+            roots
+                .retain(|p| !p.metadata.labels.as_ref().is_some_and(|l| l.contains_key(labels::ROOT_POLICY)));
         }
         if !cluster.is_empty() {
             children = world.policies.in_namespace(cluster);
-            children.retain(|p| p.metadata.labels.as_ref().is_some_and(|l| l.contains_key(labels::ROOT_POLICY)));
+            children
+                .retain(|p| p.metadata.labels.as_ref().is_some_and(|l| l.contains_key(labels::ROOT_POLICY)));
         }
         let seen = Seen {
             request: &self.request,

@@ -84,11 +84,17 @@ fn name_of(object: &DynamicObject) -> &str {
 
 fn describe(step: &Step) -> String {
     match step {
-        Step::Apply { api, object, .. } | Step::DryRun { api, object, .. } | Step::ApplyStatus { api, object, .. } => {
-            Target { api: api.clone(), namespace: object.metadata.namespace.clone(), name: name_of(object).to_owned() }
-                .to_string()
+        Step::Apply { api, object, .. }
+        | Step::DryRun { api, object, .. }
+        | Step::ApplyStatus { api, object, .. } => Target {
+            api: api.clone(),
+            namespace: object.metadata.namespace.clone(),
+            name: name_of(object).to_owned(),
         }
-        Step::Merge { target, .. } | Step::MergeStatus { target, .. } | Step::Delete { target, .. } => target.to_string(),
+        .to_string(),
+        Step::Merge { target, .. } | Step::MergeStatus { target, .. } | Step::Delete { target, .. } => {
+            target.to_string()
+        }
         Step::Approve { name, .. } => format!("CertificateSigningRequest {name}"),
         Step::CopySecret { from, to, .. } => format!("Secret {to}/{}", from.1),
     }
@@ -155,7 +161,9 @@ async fn one(ctx: &Context, step: &Step) -> Result<(), CallError> {
             ctx.absorb(&target.api, &answer);
         }
         Step::Delete { target, uid, foreground } => delete(ctx, target, uid.as_deref(), *foreground).await?,
-        Step::Approve { name, condition, reason, message } => approve(ctx, name, condition, reason, message).await?,
+        Step::Approve { name, condition, reason, message } => {
+            approve(ctx, name, condition, reason, message).await?
+        }
         Step::CopySecret { from, to, metadata, source_version } => {
             copy_secret(ctx, from, to, metadata, source_version).await?;
         }
@@ -171,7 +179,12 @@ fn guarded(patch: &Value, resource_version: Option<&str>) -> Value {
     body
 }
 
-async fn delete(ctx: &Context, target: &Target, uid: Option<&str>, foreground: bool) -> Result<(), CallError> {
+async fn delete(
+    ctx: &Context,
+    target: &Target,
+    uid: Option<&str>,
+    foreground: bool,
+) -> Result<(), CallError> {
     let mut params = if foreground { DeleteParams::foreground() } else { DeleteParams::background() };
     params.preconditions = uid.map(|uid| Preconditions { uid: Some(uid.to_owned()), resource_version: None });
     let client = api_of(ctx, &target.api, target.namespace.as_deref());
@@ -188,7 +201,13 @@ async fn delete(ctx: &Context, target: &Target, uid: Option<&str>, foreground: b
     }
 }
 
-async fn approve(ctx: &Context, name: &str, condition: &str, reason: &str, message: &str) -> Result<(), CallError> {
+async fn approve(
+    ctx: &Context,
+    name: &str,
+    condition: &str,
+    reason: &str,
+    message: &str,
+) -> Result<(), CallError> {
     let api: Api<CertificateSigningRequest> = Api::all(ctx.client.clone());
     let mut csr = call(api.get(name)).await?;
     let conditions = csr.status.get_or_insert_default().conditions.get_or_insert_default();
@@ -207,7 +226,8 @@ async fn approve(ctx: &Context, name: &str, condition: &str, reason: &str, messa
         "metadata": {"resourceVersion": csr.metadata.resource_version},
         "status": {"conditions": csr.status.as_ref().and_then(|s| s.conditions.as_ref())},
     });
-    let params = PatchParams { field_manager: Some(plan::manager::OBJECTS.to_owned()), ..PatchParams::default() };
+    let params =
+        PatchParams { field_manager: Some(plan::manager::OBJECTS.to_owned()), ..PatchParams::default() };
     let answer = call(api.patch_approval(name, &params, &Patch::Merge(&body))).await?;
     info!(name, condition, reason, "certificate signing request decided");
     ctx.world.put_csr(answer, &ctx.queues);
@@ -247,7 +267,12 @@ async fn copy_secret(
 
 /// Writes a status by server-side apply, if it differs from the stored one. The uid in the body makes a deleted and
 /// re-created object a conflict instead of a wrong status.
-pub(crate) async fn write_status<K, S>(ctx: &Context, object: &K, stored: Option<&S>, next: &S) -> Result<bool, CallError>
+pub(crate) async fn write_status<K, S>(
+    ctx: &Context,
+    object: &K,
+    stored: Option<&S>,
+    next: &S,
+) -> Result<bool, CallError>
 where
     K: kube::Resource<DynamicType = ()>,
     S: serde::Serialize + PartialEq,

@@ -81,7 +81,9 @@ async fn one<A: Area>(ctx: Arc<Context>, key: Key) {
     let task = tokio::spawn(A::pass(ctx.clone(), key.clone()).instrument(tracing::Span::current()));
     let outcome = match task.await {
         Ok(outcome) => outcome,
-        Err(error) => Outcome::Failed(FaultClass::Transient, format!("internal error: {error}"), Wake::OnChange),
+        Err(error) => {
+            Outcome::Failed(FaultClass::Transient, format!("internal error: {error}"), Wake::OnChange)
+        }
     };
     let took = started.elapsed();
     match outcome {

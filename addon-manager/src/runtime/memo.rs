@@ -123,7 +123,12 @@ pub(crate) const SECRET_AGAIN: Duration = Duration::from_secs(30);
 
 impl Secrets {
     /// The resource version of a Secret, `None` when it does not exist. Reads it when the last look is old.
-    pub(crate) async fn version(&self, ctx: &Context, namespace: &str, name: &str) -> Result<Option<String>, CallError> {
+    pub(crate) async fn version(
+        &self,
+        ctx: &Context,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<String>, CallError> {
         let key = Key::new(namespace, name);
         if let Some(seen) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key)
             && seen.read.elapsed() < SECRET_AGAIN

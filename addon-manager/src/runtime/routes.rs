@@ -7,12 +7,19 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Resource;
 use kube::api::PartialObjectMeta;
 use manifests::addon::SpokeReport;
-use manifests::clcm::{AllocatedNode, ClusterTemplate, FirmwareCatalog, HardwareProfile, NodeAllocationRequest, ProvisioningRequest};
+use manifests::clcm::{
+    AllocatedNode, ClusterTemplate, FirmwareCatalog, HardwareProfile, NodeAllocationRequest,
+    ProvisioningRequest,
+};
 use manifests::meta::labels;
-use manifests::metal3::{BareMetalHost, HardwareData, HostFirmwareComponents, HostFirmwareSettings, PreprovisioningImage};
+use manifests::metal3::{
+    BareMetalHost, HardwareData, HostFirmwareComponents, HostFirmwareSettings, PreprovisioningImage,
+};
 use manifests::ocloud::{Location, OCloudSite, ResourcePool};
-use manifests::ocm::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedCluster, ManagedClusterAddOn, ManifestWork};
 use manifests::ocm::names as ocm;
+use manifests::ocm::{
+    AddOnDeploymentConfig, ClusterManagementAddOn, ManagedCluster, ManagedClusterAddOn, ManifestWork,
+};
 use manifests::openshift::ClusterImageSet;
 use manifests::ran::{Agent, ClusterInstance, Policy};
 
@@ -20,7 +27,8 @@ use super::context::Context;
 use super::key::Key;
 use super::store::Change;
 use super::world::{
-    AGENT_CLUSTER, REQUEST_BY_CLUSTER, REQUEST_BY_TEMPLATE, TEMPLATE_BY_CONFIG_MAP, TEMPLATE_BY_NAME, TEMPLATE_BY_PROFILE,
+    AGENT_CLUSTER, REQUEST_BY_CLUSTER, REQUEST_BY_TEMPLATE, TEMPLATE_BY_CONFIG_MAP, TEMPLATE_BY_NAME,
+    TEMPLATE_BY_PROFILE,
 };
 
 /// The only key of the planner's queue.
@@ -198,7 +206,9 @@ pub(crate) fn hosts(ctx: &Context, change: &Change<BareMetalHost>) {
         if let Some(node) = label(side, labels::ALLOCATED_NODE) {
             ctx.queues.node.add(Key::new(&ctx.config.namespace, node));
             if let Some(node) = ctx.world.nodes.get(&ctx.config.namespace, node) {
-                ctx.queues.allocation.add(Key::new(&ctx.config.namespace, &node.spec.node_allocation_request));
+                ctx.queues
+                    .allocation
+                    .add(Key::new(&ctx.config.namespace, &node.spec.node_allocation_request));
             }
         }
     }

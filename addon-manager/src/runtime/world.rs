@@ -12,11 +12,18 @@ use kube::core::DeserializeGuard;
 use kube::core::dynamic::ParseDynamicObjectError;
 use kube::runtime::watcher;
 use manifests::addon::SpokeReport;
-use manifests::clcm::{AllocatedNode, ClusterTemplate, FirmwareCatalog, HardwareProfile, NodeAllocationRequest, ProvisioningRequest};
+use manifests::clcm::{
+    AllocatedNode, ClusterTemplate, FirmwareCatalog, HardwareProfile, NodeAllocationRequest,
+    ProvisioningRequest,
+};
 use manifests::meta::labels;
-use manifests::metal3::{BareMetalHost, HardwareData, HostFirmwareComponents, HostFirmwareSettings, PreprovisioningImage};
+use manifests::metal3::{
+    BareMetalHost, HardwareData, HostFirmwareComponents, HostFirmwareSettings, PreprovisioningImage,
+};
 use manifests::ocloud::{Location, OCloudSite, ResourcePool};
-use manifests::ocm::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedCluster, ManagedClusterAddOn, ManifestWork};
+use manifests::ocm::{
+    AddOnDeploymentConfig, ClusterManagementAddOn, ManagedCluster, ManagedClusterAddOn, ManifestWork,
+};
 use manifests::openshift::ClusterImageSet;
 use manifests::ran::{Agent, ClusterInstance, Policy};
 use tokio_util::sync::CancellationToken;
@@ -53,7 +60,11 @@ impl Cached for ProvisioningRequest {
         &[
             |r| vec![format!("{}.{}", r.spec.template_name, r.spec.template_version)],
             |r| {
-                let details = r.status.as_ref().and_then(|s| s.extensions.as_ref()).and_then(|e| e.cluster_details.as_ref());
+                let details = r
+                    .status
+                    .as_ref()
+                    .and_then(|s| s.extensions.as_ref())
+                    .and_then(|e| e.cluster_details.as_ref());
                 details.and_then(|d| d.name.clone()).into_iter().collect()
             },
             claimed_names,
@@ -63,7 +74,8 @@ impl Cached for ProvisioningRequest {
 
 /// The cluster that a request is about: the one that it built, else the one that it asks for.
 pub(crate) fn claimed_cluster(request: &ProvisioningRequest) -> Option<String> {
-    let details = request.status.as_ref().and_then(|s| s.extensions.as_ref()).and_then(|e| e.cluster_details.as_ref());
+    let details =
+        request.status.as_ref().and_then(|s| s.extensions.as_ref()).and_then(|e| e.cluster_details.as_ref());
     details.and_then(|d| d.name.clone()).or_else(|| {
         let parameters = request.spec.template_parameters.value();
         let name = parameters.pointer("/clusterInstanceParameters/clusterName")?.as_str()?;
@@ -87,12 +99,19 @@ impl Cached for ClusterTemplate {
             |t| {
                 let ns = t.metadata.namespace.as_deref().unwrap_or_default();
                 let d = &t.spec.template_defaults;
-                vec![format!("{ns}/{}", d.cluster_instance_defaults), format!("{ns}/{}", d.policy_template_defaults)]
+                vec![
+                    format!("{ns}/{}", d.cluster_instance_defaults),
+                    format!("{ns}/{}", d.policy_template_defaults),
+                ]
             },
             |t| t.metadata.name.clone().into_iter().collect(),
             |t| {
                 let hardware = t.spec.template_defaults.hw_mgmt_defaults.as_ref();
-                hardware.into_iter().flat_map(|h| h.node_group_data.iter()).filter_map(|g| g.hw_profile.clone()).collect()
+                hardware
+                    .into_iter()
+                    .flat_map(|h| h.node_group_data.iter())
+                    .filter_map(|g| g.hw_profile.clone())
+                    .collect()
             },
         ]
     }

@@ -155,7 +155,7 @@ pub enum OperationalStatus {
 }
 
 /// `status.errorType`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ErrorType {
     /// A provisioned host could not be registered again.
     #[serde(rename = "provisioned registration error")]

@@ -31,25 +31,12 @@ pub use image::{
     DataImage, DataImageSpec, PreprovisioningImage, PreprovisioningImageSpec, PreprovisioningImageStatus,
 };
 
-/// Annotations and finalizers that the baremetal-operator and the assisted service define and we read or remove
-/// (spec/04 sections 2 and 15).
-pub mod keys {
+/// Annotations with which users take a host out of the operator's hands (spec/04 section 15).
+pub mod annotations {
     /// Any value: the operator leaves the host alone, and so do we.
     pub const PAUSED: &str = "baremetalhost.metal3.io/paused";
-    /// The host is not managed by the operator for now.
+    /// The operator does not manage the host for now.
     pub const DETACHED: &str = "baremetalhost.metal3.io/detached";
-    /// Reboot request; removed by the operator after power off.
-    pub const REBOOT: &str = "reboot.metal3.io";
-    /// Finalizer of the operator on Secrets that a host uses.
-    pub const SECRET_FINALIZER: &str = "baremetalhost.metal3.io/secret";
-    /// Finalizer of the assisted service on a PreprovisioningImage.
-    pub const AI_DEPROVISION: &str = "preprovisioningimage.agent-install.openshift.io/ai-deprovision";
-    /// Label of hosts and PreprovisioningImages that belong to an InfraEnv; removed at release.
-    pub const INFRA_ENV: &str = "infraenvs.agent-install.openshift.io";
-    /// Label of objects that the site-config operator manages; removed at release.
-    pub const OWNED_BY: &str = "siteconfig.open-cluster-management.io/owned-by";
-    /// Lets the assisted service manage a host that is provisioned already.
-    pub const ALLOW_PROVISIONED: &str = "bmac.agent-install.openshift.io/allow-provisioned-host-management";
 }
 
 #[cfg(test)]

@@ -64,7 +64,10 @@ async fn demo(arguments: Arguments) -> Result<()> {
     let spoke = tokio::spawn(async move { lab.spoke("harbor-sno").await.map(drop) });
     let options = Options {
         metal3: sim::metal3::Options { times: sim::metal3::Times::visible(), ..Default::default() },
-        siteconfig: sim::siteconfig::Options { times: sim::siteconfig::Times::visible(), ..Default::default() },
+        siteconfig: sim::siteconfig::Options {
+            times: sim::siteconfig::Times::visible(),
+            ..Default::default()
+        },
         policy: sim::policy::Options { times: sim::policy::Times::visible(), ..Default::default() },
         ..Options::default()
     };
@@ -103,13 +106,20 @@ async fn demo(arguments: Arguments) -> Result<()> {
 /// The add-on is available and the agent has reported the cluster's version.
 async fn agent_reports(scene: &Scene, cluster: &str) -> Result<()> {
     let started = Instant::now();
-    let kind =
-        lab::dynamic("addon.open-cluster-management.io/v1alpha1", "ManagedClusterAddOn", "managedclusteraddons");
+    let kind = lab::dynamic(
+        "addon.open-cluster-management.io/v1alpha1",
+        "ManagedClusterAddOn",
+        "managedclusteraddons",
+    );
     let addons: Api<DynamicObject> = Api::namespaced_with(scene.client(), cluster, &kind);
     let reports: Api<manifests::addon::SpokeReport> = Api::namespaced(scene.client(), cluster);
-    wait::until(&reports, manifests::addon::REPORT_NAME, AFTERWARDS, "a report with the cluster's version", |report| {
-        report.status.as_ref().is_some_and(|s| s.cluster_version.is_some())
-    })
+    wait::until(
+        &reports,
+        manifests::addon::REPORT_NAME,
+        AFTERWARDS,
+        "a report with the cluster's version",
+        |report| report.status.as_ref().is_some_and(|s| s.cluster_version.is_some()),
+    )
     .await?;
     progress::line(&format!("the agent reports after {}", progress::human(started.elapsed())));
     wait::condition(&addons, "ocloud", AFTERWARDS, "Available", "True").await?;

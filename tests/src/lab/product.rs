@@ -82,7 +82,8 @@ async fn build_all(arguments: &[&str]) -> Result<BTreeMap<String, PathBuf>> {
     // What cargo told this process about its own package would make build scripts run, and crates compile, again.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_"].iter().any(|p| text.starts_with(p)) {
+        if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_"].iter().any(|p| text.starts_with(p))
+        {
             command.env_remove(&name);
         }
     }

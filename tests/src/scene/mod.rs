@@ -66,7 +66,11 @@ static SHARED: OnceCell<Scene> = OnceCell::const_new();
 impl Scene {
     /// The scene of this test binary on its shared lab.
     pub async fn shared() -> Result<&'static Scene> {
-        let start = async { SHARED.get_or_try_init(|| async { Scene::start(Lab::shared().await?, Options::default()).await }).await };
+        let start = async {
+            SHARED
+                .get_or_try_init(|| async { Scene::start(Lab::shared().await?, Options::default()).await })
+                .await
+        };
         crate::lab::runtime()?.spawn(start).await?
     }
 
@@ -78,14 +82,18 @@ impl Scene {
         apply::path(&hub.client(), &data("hub")).await.context("what a hub has before the add-on comes")?;
         let (sender, events) = unbounded_channel();
         options.siteconfig.events = Some(sender);
-        let control =
-            Control { siteconfig: options.siteconfig.control.clone(), policy: options.policy.control.clone() };
+        let control = Control {
+            siteconfig: options.siteconfig.control.clone(),
+            policy: options.policy.control.clone(),
+        };
         let simulators = vec![
             sim::metal3::Metal3::start(&client, options.metal3),
             sim::siteconfig::SiteConfig::start(&client, options.siteconfig),
             sim::policy::Governance::start(&client, options.policy),
         ];
         let manager = Manager::start(lab.base(), hub, &options.manager).await?;
+        let addon = Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts/addon-manager/files/addon.yaml");
+        apply::path(&hub.client(), &addon).await.context("the add-on of the chart")?;
         manager.until_ready(Duration::from_secs(60)).await?;
         let agents = Agents::default();
         let joins = AbortOnDropHandle::new(tokio::spawn(join_installed(lab, events, agents.clone())));
@@ -129,7 +137,11 @@ pub fn data(folder: &str) -> PathBuf {
 }
 
 /// Joins the spoke of every cluster that is installed, and lets it go when the cluster is removed.
-async fn join_installed(lab: &'static Lab, mut events: UnboundedReceiver<sim::siteconfig::Event>, agents: Agents) {
+async fn join_installed(
+    lab: &'static Lab,
+    mut events: UnboundedReceiver<sim::siteconfig::Event>,
+    agents: Agents,
+) {
     while let Some(event) = events.recv().await {
         let agents = agents.clone();
         tokio::spawn(async move {
@@ -159,7 +171,10 @@ async fn join(lab: &'static Lab, installed: &sim::siteconfig::Installed, agents:
     }
     if !agents.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&installed.cluster) {
         let pod = product::agent(lab.base(), &spoke).await?;
-        agents.lock().unwrap_or_else(PoisonError::into_inner).insert(installed.cluster.clone(), Arc::new(pod));
+        agents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(installed.cluster.clone(), Arc::new(pod));
     }
     Ok(())
 }
