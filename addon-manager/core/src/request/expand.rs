@@ -14,11 +14,7 @@ const NODE_LISTS: &[KeyedList] =
 ///
 /// # Errors
 /// Always of class input.
-<<<<<<< HEAD
 pub(super) fn expand(
-=======
-pub fn expand(
->>>>>>> hardware
     cluster: &mut Map<String, Value>,
     warnings: &mut Vec<String>,
 ) -> Result<NodeGroups, InputError> {

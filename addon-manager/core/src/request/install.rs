@@ -15,22 +15,12 @@ pub const WAITING_TO_START: &str = "Waiting for cluster installation to start";
 pub const TIMED_OUT: &str = "Cluster installation timed out";
 
 /// Conditions of the ClusterInstance that must hold, in the order in which they are looked at.
-<<<<<<< HEAD
 const PROCESSING: [ClusterInstanceCondition; 4] = [
     ClusterInstanceCondition::Validated,
     ClusterInstanceCondition::RenderedTemplates,
     ClusterInstanceCondition::RenderedTemplatesValidated,
     ClusterInstanceCondition::RenderedTemplatesApplied,
 ];
-=======
-const PROCESSING: [&str; 4] = [
-    "ClusterInstanceValidated",
-    "RenderedTemplates",
-    "RenderedTemplatesValidated",
-    "RenderedTemplatesApplied",
-];
-const PROVISIONED: &str = "Provisioned";
->>>>>>> hardware
 
 /// What the site-config operator says.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -352,15 +352,7 @@ fn check_nodes(cluster: &Map<String, Value>) -> Result<(), InputError> {
             None => {}
             Some(Value::String(host)) if hosts.insert(host.as_str()) => {}
             Some(Value::String(host)) => {
-<<<<<<< HEAD
                 return Err(InputError::input(format!("hostName {host:?} is used by more than one node")));
-=======
-                if !hosts.insert(host.as_str()) {
-                    return Err(InputError::input(format!(
-                        "hostName {host:?} is used by more than one node"
-                    )));
-                }
->>>>>>> hardware
             }
             Some(_) => return Err(InputError::input(format!("nodes[{index}].hostName is not a string"))),
         }
