@@ -112,7 +112,9 @@ impl Pass<'_> {
 
     /// In force is what the configuration says; while that is not settled, what was in force stays.
     fn install_namespace(&self, resolved: &Resolved) -> String {
-        if let Resolved::Ready(config, _) = resolved { config.namespace.clone() } else {
+        if let Resolved::Ready(config, _) = resolved {
+            config.namespace.clone()
+        } else {
             let old = self.addon.status.as_ref().and_then(|s| s.namespace.clone());
             old.unwrap_or_else(|| self.addon.own_install_namespace().to_owned())
         }
@@ -233,7 +235,9 @@ impl Pass<'_> {
             Target::of::<RoleBinding>(Some(&cluster), AGENT_ROLE_BINDING),
             Target::of::<SpokeReport>(Some(&cluster), REPORT_NAME),
         ];
-        if let Some((target, error)) = targets.iter().find_map(|t| Some((t, self.failed(t)?))) { failed(&format!("{target}: {error}")) } else {
+        if let Some((target, error)) = targets.iter().find_map(|t| Some((t, self.failed(t)?))) {
+            failed(&format!("{target}: {error}"))
+        } else {
             let text = "Registration of the addon agent is configured";
             Next::yes(kind, AddOnReason::SetPermissionApplied, text)
         }

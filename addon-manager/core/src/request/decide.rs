@@ -10,8 +10,8 @@ use super::clock::{self, Durations};
 use super::error::Class;
 use super::phase::{self, Facts};
 use super::seen::Seen;
-use super::validate::Validated;
 use super::stages::{self, Draft, PAUSED, Stage};
+use super::validate::Validated;
 use crate::plan::{Note, Plan, Step, Target, manager};
 
 /// A plan, and whose each of its steps is.
@@ -45,7 +45,8 @@ pub fn decide(seen: &Seen<'_>, now: Timestamp) -> RequestPlan {
         return finish(draft, false);
     }
     stages::run(&mut draft);
-    let preparing = draft.steps.iter().any(|(s, _)| matches!(s, Stage::Render | Stage::Resources | Stage::Allocation));
+    let preparing =
+        draft.steps.iter().any(|(s, _)| matches!(s, Stage::Render | Stage::Resources | Stage::Allocation));
     let pending = preparing || stages::awaits_hardware(&draft);
     finish(draft, pending)
 }
@@ -92,7 +93,8 @@ fn finish(mut draft: Draft<'_>, pending: bool) -> RequestPlan {
     let before = stored.and_then(|s| s.provisioning_status.clone()).unwrap_or_default();
     let overall = overall(&mut draft, &durations);
     let policies = draft.status.extensions.as_ref().map(|e| e.policies.clone()).unwrap_or_default();
-    let fulfilled_before = draft.cluster_details().and_then(|c| c.fulfilled_node_count).is_some_and(|n| n > 0);
+    let fulfilled_before =
+        draft.cluster_details().and_then(|c| c.fulfilled_node_count).is_some_and(|n| n > 0);
     let facts = Facts {
         generation,
         deleting,
@@ -104,7 +106,8 @@ fn finish(mut draft: Draft<'_>, pending: bool) -> RequestPlan {
         overall: overall.as_deref(),
         policies: &policies,
     };
-    let conditions = if keeps_phase(&draft) { without_validated(&draft) } else { draft.status.conditions.clone() };
+    let conditions =
+        if keeps_phase(&draft) { without_validated(&draft) } else { draft.status.conditions.clone() };
     let next = phase::derive(&conditions, &facts);
     let changed = before.provisioning_phase != Some(next.phase)
         || (before.provisioning_details.as_deref() != Some(next.details.as_str()));

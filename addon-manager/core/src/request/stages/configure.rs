@@ -34,7 +34,12 @@ fn bound(d: &Draft<'_>, template_namespace: &str) -> Bound {
     let seen = d.seen;
     let roots = seen.roots.iter().map(|p| Root {
         name: p.metadata.name.as_deref().unwrap_or_default(),
-        templates: p.metadata.annotations.as_ref().and_then(|a| a.get(annotations::TEMPLATES)).map(String::as_str),
+        templates: p
+            .metadata
+            .annotations
+            .as_ref()
+            .and_then(|a| a.get(annotations::TEMPLATES))
+            .map(String::as_str),
         action: p.spec.remediation_action.as_deref(),
     });
     let children = seen.children.iter().map(|p| Child {
@@ -51,7 +56,8 @@ pub(super) fn policies(d: &mut Draft<'_>) {
     let bound = bound(d, &namespace);
     let Some(found) = d.find(RequestCondition::ClusterProvisioned) else {
         // Before the installation policies are listed, not judged.
-        if !bound.policies.is_empty() || d.status.extensions.as_ref().is_some_and(|e| !e.policies.is_empty()) {
+        if !bound.policies.is_empty() || d.status.extensions.as_ref().is_some_and(|e| !e.policies.is_empty())
+        {
             d.extensions().policies = bound.policies;
         }
         return;
@@ -111,7 +117,8 @@ fn template_id<'a>(d: &Draft<'a>) -> Option<&'a str> {
 fn label(d: &mut Draft<'_>) {
     let Some(id) = template_id(d) else { return };
     let seen = d.seen;
-    let host_map = d.status.extensions.as_ref().map(|e| e.allocated_node_host_map.clone()).unwrap_or_default();
+    let host_map =
+        d.status.extensions.as_ref().map(|e| e.allocated_node_host_map.clone()).unwrap_or_default();
     let cluster = seen.cluster.as_deref().map(|c| &c.metadata);
     let agents = seen.agents.iter().map(AsRef::as_ref);
     let found = fulfil::labels(id, cluster, agents, &host_map, |node| seen.host_ids.get(node).cloned());
@@ -122,6 +129,9 @@ fn label(d: &mut Draft<'_>) {
             Target::of::<ManagedCluster>(None, cluster.and_then(|c| c.name.as_deref()).unwrap_or_default())
         };
         let patch = json!({"metadata": {"labels": missing.labels}});
-        d.push(Stage::Labels, Step::Merge { target, patch, manager: manager::OBJECTS, resource_version: None });
+        d.push(
+            Stage::Labels,
+            Step::Merge { target, patch, manager: manager::OBJECTS, resource_version: None },
+        );
     }
 }

@@ -62,7 +62,8 @@ pub(in crate::request) fn advance(d: &mut Draft<'_>) -> Progress {
                 },
             );
         }
-        let paused = meta.annotations.as_ref().is_some_and(|a| a.contains_key(annotations::CLUSTER_INSTANCE_PAUSED));
+        let paused =
+            meta.annotations.as_ref().is_some_and(|a| a.contains_key(annotations::CLUSTER_INSTANCE_PAUSED));
         let hint = if paused {
             format!(
                 "; the site-config operator paused it: mend the cause, then remove its annotation {}",
@@ -87,7 +88,11 @@ pub(in crate::request) fn advance(d: &mut Draft<'_>) -> Progress {
         }
         left.push(name.as_str());
     }
-    if left.is_empty() { Progress::Done } else { Progress::Waiting(format!("waiting for namespace {}", left.join(", "))) }
+    if left.is_empty() {
+        Progress::Done
+    } else {
+        Progress::Waiting(format!("waiting for namespace {}", left.join(", ")))
+    }
 }
 
 /// D2: the spoke is about to be powered off; the hub lets go of it at once instead of waiting for its lease.

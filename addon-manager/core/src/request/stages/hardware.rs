@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{Draft, Stage};
 use crate::plan::APPLIED_HASH;
-use crate::request::validate::Validated;
 use crate::request::error::InputError;
+use crate::request::validate::Validated;
 use crate::request::{nar, nodes as node_data, resources, stage};
 
 const BUILD: &str = "Failed to build the NodeAllocationRequest: ";
@@ -24,7 +24,8 @@ pub(super) fn allocation(d: &mut Draft<'_>, input: &Validated) {
     let parameters = seen.request.spec.template_parameters.value();
     let skip_cleanup = d.has_annotation(annotations::SKIP_CLEANUP);
     let generation = d.generation();
-    let wanted = match nar::build(&parameters, generation, spec, &input.hardware, &input.groups, skip_cleanup) {
+    let wanted = match nar::build(&parameters, generation, spec, &input.hardware, &input.groups, skip_cleanup)
+    {
         Ok(wanted) => wanted,
         Err(error) => {
             d.set(stage::allocation(&Err::<(), _>(error)));
@@ -89,7 +90,8 @@ fn own_nodes(d: &Draft<'_>) -> Vec<AllocatedNode> {
 
 /// `infrastructureResourceStatuses` (13.6).
 fn resource_statuses(d: &mut Draft<'_>) {
-    let host_map = d.status.extensions.as_ref().map(|e| e.allocated_node_host_map.clone()).unwrap_or_default();
+    let host_map =
+        d.status.extensions.as_ref().map(|e| e.allocated_node_host_map.clone()).unwrap_or_default();
     let spec = d.instance.as_ref().and_then(|i| i.get("spec")).cloned().unwrap_or_default();
     let status = d.seen.allocation.as_ref().and_then(|a| a.status.as_ref());
     let waiting = nar::waiting_hosts(status, &spec, &host_map);
@@ -114,7 +116,8 @@ pub(super) fn nodes(d: &mut Draft<'_>, input: &Validated) {
     let own = own_nodes(d);
     let Some(mut object) = d.instance.take() else { return };
     let result = {
-        let host_map = d.status.extensions.as_ref().map(|e| e.allocated_node_host_map.clone()).unwrap_or_default();
+        let host_map =
+            d.status.extensions.as_ref().map(|e| e.allocated_node_host_map.clone()).unwrap_or_default();
         let spec = object.get_mut("spec");
         let mut empty = Value::Null;
         let applied = node_data::apply(

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use super::prepare::is_applied;
 use super::{ADDON_RECORDED, Draft, REINSTALL, Stage};
 use crate::plan::{APPLIED_HASH, Step, Target, manager};
+use crate::request::clock;
 use crate::request::install::{self, Live};
 use crate::request::validate::Validated;
-use crate::request::clock;
 
 /// Applies the ClusterInstance. Never one for a cluster that exists already (DESIGN section 5, B-43).
 pub(super) fn apply(d: &mut Draft<'_>, input: &Validated) {
@@ -125,12 +125,18 @@ pub(super) fn status(d: &mut Draft<'_>) {
 /// The ManagedCluster: imported once the cluster is installed, and our add-on enabled on it, once.
 pub(super) fn cluster(d: &mut Draft<'_>) {
     let seen = d.seen;
-    let Some(cluster) = seen.cluster.as_deref().filter(|c| c.metadata.deletion_timestamp.is_none()) else { return };
+    let Some(cluster) = seen.cluster.as_deref().filter(|c| c.metadata.deletion_timestamp.is_none()) else {
+        return;
+    };
     if seen.instance.is_none() {
         return;
     }
     let name = cluster.metadata.name.clone().unwrap_or_default();
-    let held = cluster.metadata.annotations.as_ref().is_some_and(|a| a.contains_key(annotations::DISABLE_AUTO_IMPORT));
+    let held = cluster
+        .metadata
+        .annotations
+        .as_ref()
+        .is_some_and(|a| a.contains_key(annotations::DISABLE_AUTO_IMPORT));
     if held && d.is_true(RequestCondition::ClusterProvisioned) {
         let step = Step::Merge {
             target: Target::of::<ManagedCluster>(None, &name),
@@ -140,7 +146,11 @@ pub(super) fn cluster(d: &mut Draft<'_>) {
         };
         d.push(Stage::Cluster, step);
     }
-    if !seen.addon.offered || seen.addon.recorded || !cluster.spec.hub_accepts_client || seen.namespace.is_none() {
+    if !seen.addon.offered
+        || seen.addon.recorded
+        || !cluster.spec.hub_accepts_client
+        || seen.namespace.is_none()
+    {
         return;
     }
     if !seen.addon.enabled {
@@ -148,7 +158,10 @@ pub(super) fn cluster(d: &mut Draft<'_>) {
             metadata: ObjectMeta {
                 name: Some(ocm::ADDON.to_owned()),
                 namespace: Some(name.clone()),
-                annotations: Some(BTreeMap::from([(ocm::ANNOTATION_CLEANUP_PRIORITY.to_owned(), "50".to_owned())])),
+                annotations: Some(BTreeMap::from([(
+                    ocm::ANNOTATION_CLEANUP_PRIORITY.to_owned(),
+                    "50".to_owned(),
+                )])),
                 ..ObjectMeta::default()
             },
             ..ManagedClusterAddOn::default()

@@ -14,8 +14,8 @@ use manifests::clcm::{ClusterDetails, Extensions, ProvisioningPhase, Provisionin
 use manifests::meta::condition::{self, Next, status};
 use serde_json::Value;
 
-pub use deletion::{Progress, decide as decide_deletion};
 pub(super) use deletion::advance as advance_deletion;
+pub use deletion::{Progress, decide as decide_deletion};
 
 use super::nar;
 use super::resources::Owner;
@@ -109,7 +109,6 @@ impl<'a> Draft<'a> {
         condition::set(&mut self.status.conditions, next, self.now);
     }
 
-
     pub(super) fn push(&mut self, stage: Stage, step: Step) {
         self.steps.push((stage, step));
     }
@@ -178,7 +177,8 @@ impl<'a> Draft<'a> {
     /// The cluster is installed: the condition says so, or, after a restore without status, the world does (DESIGN
     /// section 5).
     pub(super) fn is_installed(&self) -> bool {
-        self.is_true(RequestCondition::ClusterProvisioned) || (self.find(RequestCondition::ClusterProvisioned).is_none() && self.shows_cluster())
+        self.is_true(RequestCondition::ClusterProvisioned)
+            || (self.find(RequestCondition::ClusterProvisioned).is_none() && self.shows_cluster())
     }
 
     /// Something outside the request's status shows that the cluster exists.
