@@ -94,7 +94,7 @@ impl Scene {
         let manager = Manager::start(lab.base(), hub, &options.manager).await?;
         let addon = Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts/addon-manager/files/addon.yaml");
         apply::path(&hub.client(), &addon).await.context("the add-on of the chart")?;
-        manager.until_ready(Duration::from_secs(60)).await?;
+        manager.until_ready(Duration::from_mins(1)).await?;
         let agents = Agents::default();
         let joins = AbortOnDropHandle::new(tokio::spawn(join_installed(lab, events, agents.clone())));
         Ok(Scene { lab, manager, control, agents, _simulators: simulators, _joins: joins })

@@ -129,7 +129,7 @@ impl Item {
     pub fn feedback(mut self, name: &str, path: &str) -> Self {
         let path = JsonPath { name: name.to_owned(), path: path.to_owned() };
         if let Some(rule) = self.config.feedback_rules.first_mut() {
-            rule.json_paths.push(path)
+            rule.json_paths.push(path);
         } else {
             let rule = FeedbackRule { type_: "JSONPaths".to_owned(), json_paths: vec![path] };
             self.config.feedback_rules.push(rule);
