@@ -62,8 +62,12 @@ pub(crate) async fn watch_all(client: Client, shared: Arc<Shared>, stop: Cancell
                 let listed = listed.take().unwrap_or_default();
                 let gone: Vec<Served> =
                     kinds.running.keys().filter(|k| !listed.contains(k)).copied().collect();
-                gone.into_iter().for_each(|k| kinds.end(k));
-                listed.into_iter().for_each(|k| kinds.begin(k));
+                for kind in gone {
+                    kinds.end(kind);
+                }
+                for kind in listed {
+                    kinds.begin(kind);
+                }
                 // Last, so that a report waits for all lists.
                 kinds.nodes();
             }
