@@ -54,10 +54,10 @@ fn classify(status: &Status) -> FaultClass {
     if status.is_conflict() {
         return FaultClass::Conflict;
     }
-    // A namespace that is being removed answers 403 as well; that heals without the user.
-    let dying = status.message.contains("being terminated");
+    // A namespace that is being removed, and missing rights of our own, answer 403 as well: not the user's fault.
+    let ours = status.message.contains("being terminated") || status.message.contains("is forbidden: User ");
     match status.code {
-        400 | 403 | 422 if !dying => FaultClass::Invalid,
+        400 | 403 | 422 if !ours => FaultClass::Invalid,
         _ => FaultClass::Transient,
     }
 }

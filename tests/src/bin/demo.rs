@@ -108,7 +108,7 @@ async fn agent_reports(scene: &Scene, cluster: &str) -> Result<()> {
     let addons: Api<DynamicObject> = Api::namespaced_with(scene.client(), cluster, &kind);
     let reports: Api<manifests::addon::SpokeReport> = Api::namespaced(scene.client(), cluster);
     wait::until(&reports, manifests::addon::REPORT_NAME, AFTERWARDS, "a report with the cluster's version", |report| {
-        report.is_some_and(|r| r.status.as_ref().is_some_and(|s| s.cluster_version.is_some()))
+        report.status.as_ref().is_some_and(|s| s.cluster_version.is_some())
     })
     .await?;
     progress::line(&format!("the agent reports after {}", progress::human(started.elapsed())));

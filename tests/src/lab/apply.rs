@@ -78,6 +78,8 @@ pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>> {
     for path in paths {
         if path.is_dir() {
             found.extend(files(&path)?);
+        } else if path.file_stem().is_some_and(|stem| stem == "kustomization") {
+            // For kustomize and Argo CD: it lists files, and is no object of a cluster.
         } else if path
             .extension()
             .is_some_and(|ending| ending == "yaml" || ending == "yml" || ending == "json")

@@ -78,7 +78,15 @@ async fn build_all(arguments: &[&str]) -> Result<BTreeMap<String, PathBuf>> {
     }
     let mut step = Step::start(format!("lab: cargo build {}", arguments.join(" ")));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut child = tokio::process::Command::new(cargo)
+    let mut command = tokio::process::Command::new(cargo);
+    // What cargo told this process about its own package would make build scripts run, and crates compile, again.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_"].iter().any(|p| text.starts_with(p)) {
+            command.env_remove(&name);
+        }
+    }
+    let mut child = command
         .args(["build", "--message-format", "json-render-diagnostics"])
         .args(arguments)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))

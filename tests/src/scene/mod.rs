@@ -48,7 +48,7 @@ pub struct Control {
     pub policy: sim::policy::Control,
 }
 
-type Agents = Arc<Mutex<BTreeMap<String, Pod>>>;
+type Agents = Arc<Mutex<BTreeMap<String, Arc<Pod>>>>;
 
 /// See the module.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl Scene {
     }
 
     /// The agent's pod on the spoke of a cluster, once that has joined.
-    pub fn agent(&self, cluster: &str) -> Option<Pod> {
+    pub fn agent(&self, cluster: &str) -> Option<Arc<Pod>> {
         self.agents.lock().unwrap_or_else(PoisonError::into_inner).get(cluster).cloned()
     }
 
@@ -159,7 +159,7 @@ async fn join(lab: &'static Lab, installed: &sim::siteconfig::Installed, agents:
     }
     if !agents.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&installed.cluster) {
         let pod = product::agent(lab.base(), &spoke).await?;
-        agents.lock().unwrap_or_else(PoisonError::into_inner).insert(installed.cluster.clone(), pod);
+        agents.lock().unwrap_or_else(PoisonError::into_inner).insert(installed.cluster.clone(), Arc::new(pod));
     }
     Ok(())
 }

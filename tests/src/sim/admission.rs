@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -13,8 +13,8 @@ use super::value::{annotation, at, name, put, text};
 
 /// Annotation of a policy with an object that only this policy refuses: shows when the policy is in force.
 const PROBE: &str = "sim.ocloud.dev/probe";
-/// Name of the objects that every policy refuses.
-const PROBE_NAME: &str = "sim-probe";
+/// Each policy refuses an object with this and its own name.
+const PROBE_NAME: &str = "sim-probe.";
 
 /// One rule: an expression that must be true, and what to say when it is not.
 pub(crate) struct Rule {
@@ -63,13 +63,18 @@ pub(crate) struct Policy<'a> {
 impl Policy<'_> {
     /// The policy and its binding. Objects that are being deleted are exempt, else no finalizer could go.
     pub(crate) fn objects(&self) -> Vec<Value> {
-        let variables: Vec<Value> =
-            self.variables.iter().map(|(name, expression)| json!({"name": name, "expression": expression})).collect();
-        let mut rules = vec![Rule::new(&format!("object.metadata.name != '{PROBE_NAME}'"), "in force").json()];
+        let variables: Vec<Value> = self
+            .variables
+            .iter()
+            .map(|(name, expression)| json!({"name": name, "expression": expression}))
+            .collect();
+        let mut rules = vec![
+            Rule::new(&format!("object.metadata.name != '{PROBE_NAME}{}'", self.name), "in force").json(),
+        ];
         rules.extend(self.rules.iter().map(Rule::json));
         let probe = json!({
             "apiVersion": self.kind.api_version(), "kind": self.kind.kind,
-            "metadata": {"namespace": "default", "name": PROBE_NAME}, "spec": self.probe,
+            "metadata": {"namespace": "default", "name": format!("{PROBE_NAME}{}", self.name)}, "spec": self.probe,
         });
         let policy = json!({
             "apiVersion": ADMISSION_POLICY.api_version(), "kind": ADMISSION_POLICY.kind,
@@ -102,9 +107,16 @@ impl Policy<'_> {
 /// When the API server refuses one, or one is not enforced within the limit.
 pub async fn enforce(client: &Client, rules: &[Value], limit: Duration) -> anyhow::Result<()> {
     let store = Store::new(client.clone(), "ocloud-lab");
+    let mut problems = Vec::new();
     for object in rules {
-        let kind = if text(object, "/kind") == ADMISSION_POLICY.kind { ADMISSION_POLICY } else { ADMISSION_BINDING };
-        store.apply(kind, object).await.with_context(|| format!("admission rule {}", name(object)))?;
+        let is_policy = text(object, "/kind") == ADMISSION_POLICY.kind;
+        let kind = if is_policy { ADMISSION_POLICY } else { ADMISSION_BINDING };
+        if let Err(problem) = store.apply(kind, object).await {
+            problems.push(format!("{}: {problem}", name(object)));
+        }
+    }
+    if !problems.is_empty() {
+        bail!("admission rules: {}", problems.join("\n"));
     }
     for policy in rules.iter().filter(|o| text(o, "/kind") == ADMISSION_POLICY.kind) {
         let last = tokio::time::timeout(limit, until_enforced(&store, policy)).await;
@@ -116,12 +128,15 @@ pub async fn enforce(client: &Client, rules: &[Value], limit: Duration) -> anyho
 }
 
 async fn until_enforced(store: &Store, policy: &Value) {
-    let probe: Value = serde_json::from_str(annotation(policy, PROBE).unwrap_or_default()).unwrap_or_default();
+    let probe: Value =
+        serde_json::from_str(annotation(policy, PROBE).unwrap_or_default()).unwrap_or_default();
     let Some(kind) = super::kinds::of(text(&probe, "/apiVersion"), text(&probe, "/kind")) else { return };
     loop {
         match store.try_apply(kind, &probe).await {
             Err(Failure::Refused(answer)) if answer.contains(name(policy)) => return,
-            answer => tracing::debug!(policy = name(policy), ?answer, probe = %at(&probe, "/kind"), "not in force yet"),
+            answer => {
+                tracing::debug!(policy = name(policy), ?answer, probe = %at(&probe, "/kind"), "not in force yet")
+            }
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

@@ -1,5 +1,5 @@
-//! Stub CRDs: kinds that others define and that nobody here looks into closely. Everything is kept
-//! (`x-kubernetes-preserve-unknown-fields`), the status is a subresource.
+//! CRDs that the simulators need: generated ones where the product reads or writes the kind, else stubs that keep
+//! everything (`x-kubernetes-preserve-unknown-fields`) and have the status as a subresource.
 
 use std::time::Duration;
 
@@ -24,26 +24,38 @@ fn stub(kind: Kind, scope: &str) -> Value {
             },
             "versions": [{
                 "name": kind.version, "served": true, "storage": true, "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": open, "status": open}}},
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                    "properties": {"spec": open, "status": open}}},
             }],
         },
     })
 }
 
-/// For a hub: hive, assisted installer, image-based installer, klusterlet configuration.
-pub fn hub() -> Vec<Value> {
-    let mut crds = vec![stub(kinds::IMAGE_SET, "Cluster")];
-    let namespaced = [
-        kinds::CLUSTER_DEPLOYMENT,
-        kinds::AGENT_CLUSTER_INSTALL,
-        kinds::IMAGE_CLUSTER_INSTALL,
-        kinds::AGENT,
-        kinds::INFRA_ENV,
-        kinds::NMSTATE,
-        kinds::KLUSTERLET_CONFIG,
+/// For a hub: metal3, ClusterInstance, hive, assisted and image-based installer, klusterlet configuration, policies.
+///
+/// # Errors
+/// When a generated CRD cannot be turned into JSON.
+pub fn hub() -> anyhow::Result<Vec<Value>> {
+    let generated = manifests::crds::lab().into_iter().chain(manifests::metal3::crds());
+    let mut crds: Vec<Value> = generated.map(serde_json::to_value).collect::<Result<_, _>>()?;
+    let stubs = [
+        stub(kinds::IMAGE_SET, "Cluster"),
+        stub(kinds::CLUSTER_DEPLOYMENT, "Namespaced"),
+        stub(kinds::AGENT_CLUSTER_INSTALL, "Namespaced"),
+        stub(kinds::IMAGE_CLUSTER_INSTALL, "Namespaced"),
+        stub(kinds::AGENT, "Namespaced"),
+        stub(kinds::INFRA_ENV, "Namespaced"),
+        stub(kinds::NMSTATE, "Namespaced"),
+        stub(kinds::KLUSTERLET_CONFIG, "Namespaced"),
+        stub(kinds::POLICY, "Namespaced"),
+        stub(kinds::PLACEMENT_BINDING, "Namespaced"),
     ];
-    crds.extend(namespaced.map(|kind| stub(kind, "Namespaced")));
-    crds
+    for stub in stubs {
+        if !crds.iter().any(|c| name(c) == name(&stub)) {
+            crds.push(stub);
+        }
+    }
+    Ok(crds)
 }
 
 /// For a spoke: ClusterVersion, ClusterOperator, MachineConfigPool.

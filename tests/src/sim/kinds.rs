@@ -105,8 +105,7 @@ pub(crate) const MANAGED_CLUSTER: Kind =
     Kind::new("cluster.open-cluster-management.io", "v1", "ManagedCluster", "managedclusters");
 pub(crate) const PLACEMENT: Kind =
     Kind::new("cluster.open-cluster-management.io", "v1beta1", "Placement", "placements");
-pub(crate) const POLICY: Kind =
-    Kind::new("policy.open-cluster-management.io", "v1", "Policy", "policies");
+pub(crate) const POLICY: Kind = Kind::new("policy.open-cluster-management.io", "v1", "Policy", "policies");
 pub(crate) const PLACEMENT_BINDING: Kind =
     Kind::new("policy.open-cluster-management.io", "v1", "PlacementBinding", "placementbindings");
 

@@ -89,14 +89,13 @@ impl Handle {
     }
 }
 
-/// Installs on a hub what the simulators need there: the stub CRDs of hive, assisted installer and klusterlet
-/// configuration, and all admission rules; returns when the API server enforces them. The CRDs of metal3,
-/// ClusterInstance, OCM and Policy must exist already.
+/// Installs on a hub what the simulators need there: the CRDs that are absent, and all admission rules; returns when the
+/// API server enforces them.
 ///
 /// # Errors
 /// When the API server refuses an object, or a rule is not enforced within 30 seconds.
 pub async fn prepare_hub(client: &Client) -> anyhow::Result<()> {
-    crds::ensure(client, &crds::hub()).await?;
+    crds::ensure(client, &crds::hub()?).await?;
     let mut rules = metal3::rules();
     rules.extend(siteconfig::rules());
     admission::enforce(client, &rules, Duration::from_secs(30)).await

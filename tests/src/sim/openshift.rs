@@ -137,15 +137,14 @@ fn objects(cluster: &Cluster) -> Vec<(Kind, Value)> {
 }
 
 fn conditions(list: &[(&str, &str, &str, &str)]) -> Value {
-    let one = |(type_, status, reason, message): &(&str, &str, &str, &str)| {
-        json!({"type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": now()})
-    };
+    let one = |(type_, status, reason, message): &(&str, &str, &str, &str)| json!({"type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": now()});
     list.iter().map(one).collect()
 }
 
 /// Digest of a simulated release image: the same for the same version.
 fn release_image(version: &str) -> String {
-    let id = |n: u8| Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{version}/{n}").as_bytes()).simple().to_string();
+    let id =
+        |n: u8| Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{version}/{n}").as_bytes()).simple().to_string();
     format!("quay.io/openshift-release-dev/ocp-release@sha256:{}{}", id(0), id(1))
 }
 

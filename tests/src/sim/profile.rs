@@ -135,10 +135,25 @@ impl Profile {
                 ("AssetTag".to_owned(), Attribute::string("", 63)),
                 ("LogicalProc".to_owned(), Attribute::one_of("Enabled", &settings)),
                 ("SriovGlobalEnable".to_owned(), Attribute::one_of("Disabled", &settings)),
-                ("SysProfile".to_owned(), Attribute::one_of("PerfOptimized", &["PerfOptimized", "PerfPerWattOptimizedDapc", "Custom"])),
+                (
+                    "SysProfile".to_owned(),
+                    Attribute::one_of(
+                        "PerfOptimized",
+                        &["PerfOptimized", "PerfPerWattOptimizedDapc", "Custom"],
+                    ),
+                ),
                 ("SystemBiosVersion".to_owned(), Attribute::string("2.3.5", 16).read_only()),
-                ("SystemPassword".to_owned(), Attribute { value: String::new(), schema: json!({"attribute_type": "Password", "read_only": false}) }),
-                ("WorkloadProfile".to_owned(), Attribute::one_of("NotConfigured", &["NotConfigured", "TelcoOptimizedProfile"])),
+                (
+                    "SystemPassword".to_owned(),
+                    Attribute {
+                        value: String::new(),
+                        schema: json!({"attribute_type": "Password", "read_only": false}),
+                    },
+                ),
+                (
+                    "WorkloadProfile".to_owned(),
+                    Attribute::one_of("NotConfigured", &["NotConfigured", "TelcoOptimizedProfile"]),
+                ),
             ]),
             components: BTreeMap::from([
                 ("bios".to_owned(), "2.3.5".to_owned()),
@@ -213,7 +228,11 @@ impl Profile {
             let value = value.as_str().unwrap_or_default();
             let is_nic = label.starts_with(INTERFACE_LABEL) && !value.is_empty() && !looks_like_mac(value);
             if is_nic && !profile.nics.iter().any(|n| n.name == value) {
-                profile.nics.push(Nic { name: value.to_owned(), model: "0x8086 0x159b".to_owned(), speed: 25 });
+                profile.nics.push(Nic {
+                    name: value.to_owned(),
+                    model: "0x8086 0x159b".to_owned(),
+                    speed: 25,
+                });
             }
         }
         profile
@@ -304,7 +323,9 @@ mod tests {
 
     fn host(name: &str, extra: &Value) -> Value {
         let mut host = json!({"metadata": {"namespace": "racks", "name": name}, "spec": {"bootMACAddress": "AA:00:00:00:00:01"}});
-        if let (Some(into), Some(from)) = (host.pointer_mut("/metadata").and_then(Value::as_object_mut), extra.as_object()) {
+        if let (Some(into), Some(from)) =
+            (host.pointer_mut("/metadata").and_then(Value::as_object_mut), extra.as_object())
+        {
             into.extend(from.clone());
         }
         host
@@ -328,12 +349,16 @@ mod tests {
         let plain = host("a", &json!({}));
         let details = Profile::of(&plain, &known).details(&plain);
         assert_eq!(text(&details, "/nics/0/mac"), "aa:00:00:00:00:01");
-        let labelled = host("b", &json!({"labels": {"interfacelabel.clcm.openshift.io/boot-interface": "ens3f0"}}));
+        let labelled =
+            host("b", &json!({"labels": {"interfacelabel.clcm.openshift.io/boot-interface": "ens3f0"}}));
         let details = Profile::of(&labelled, &known).details(&labelled);
         let nic = items(&details, "/nics").iter().find(|n| text(n, "/name") == "ens3f0").unwrap();
         assert_eq!(text(nic, "/mac"), "aa:00:00:00:00:01");
-        let told = host("c", &json!({"labels": {"interfacelabel.clcm.openshift.io/boot-interface": "ens3f0"},
-            "annotations": {"sim.ocloud.dev/boot-nic": "eno1"}}));
+        let told = host(
+            "c",
+            &json!({"labels": {"interfacelabel.clcm.openshift.io/boot-interface": "ens3f0"},
+            "annotations": {"sim.ocloud.dev/boot-nic": "eno1"}}),
+        );
         let details = Profile::of(&told, &known).details(&told);
         assert_eq!(text(&details, "/nics/0/mac"), "aa:00:00:00:00:01");
     }
@@ -341,8 +366,11 @@ mod tests {
     #[test]
     fn obeys_the_knobs_of_the_host() {
         let known = Profile::built_in();
-        let small = host("a", &json!({"annotations": {"sim.ocloud.dev/profile": "small", "sim.ocloud.dev/threads": "16",
-            "sim.ocloud.dev/nics": "eth0, eth1"}}));
+        let small = host(
+            "a",
+            &json!({"annotations": {"sim.ocloud.dev/profile": "small", "sim.ocloud.dev/threads": "16",
+            "sim.ocloud.dev/nics": "eth0, eth1"}}),
+        );
         let details = Profile::of(&small, &known).details(&small);
         assert_eq!(number(&details, "/cpu/count"), 16);
         assert_eq!(text(&details, "/systemVendor/manufacturer"), "QEMU");

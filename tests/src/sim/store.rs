@@ -64,10 +64,6 @@ impl Store {
         Store { client, manager }
     }
 
-    pub(crate) fn client(&self) -> Client {
-        self.client.clone()
-    }
-
     /// The same API server with another field manager.
     pub(crate) fn acting_as(&self, manager: &'static str) -> Self {
         Store { client: self.client.clone(), manager }
@@ -89,7 +85,10 @@ impl Store {
 
     /// An empty namespace lists all of them. Sorted by namespace and name; empty when the kind is not served.
     pub(crate) async fn list(&self, kind: Kind, in_namespace: &str, labels: &str) -> Result<Vec<Value>> {
-        let params = ListParams { label_selector: (!labels.is_empty()).then(|| labels.to_owned()), ..ListParams::default() };
+        let params = ListParams {
+            label_selector: (!labels.is_empty()).then(|| labels.to_owned()),
+            ..ListParams::default()
+        };
         let request = Request::new(kind.path(in_namespace)).list(&params).map_err(other)?;
         let list = match self.client.request::<Value>(request).await {
             Ok(list) => list,
@@ -104,7 +103,8 @@ impl Store {
     /// Creates; an object that is there already is left alone. True when it was made.
     pub(crate) async fn create(&self, kind: Kind, object: &Value) -> Result<bool> {
         let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
-        let request = Request::new(kind.path(namespace(object))).create(&params, body(object)?).map_err(other)?;
+        let request =
+            Request::new(kind.path(namespace(object))).create(&params, body(object)?).map_err(other)?;
         match self.client.request::<Value>(request).await {
             Ok(_) => Ok(true),
             Err(Error::Api(status)) if status.reason == "AlreadyExists" => Ok(false),
@@ -129,7 +129,13 @@ impl Store {
     }
 
     /// JSON merge patch.
-    pub(crate) async fn merge(&self, kind: Kind, namespace: &str, name: &str, patch: &Value) -> Result<Value> {
+    pub(crate) async fn merge(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        patch: &Value,
+    ) -> Result<Value> {
         let params = PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
         let request = Request::new(kind.path(namespace));
         let request = request.patch(name, &params, &Patch::Merge(patch)).map_err(other)?;
@@ -137,10 +143,17 @@ impl Store {
     }
 
     /// JSON merge patch of the status.
-    pub(crate) async fn merge_status(&self, kind: Kind, namespace: &str, name: &str, patch: &Value) -> Result<Value> {
+    pub(crate) async fn merge_status(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        patch: &Value,
+    ) -> Result<Value> {
         let params = PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
         let request = Request::new(kind.path(namespace));
-        let request = request.patch_subresource("status", name, &params, &Patch::Merge(patch)).map_err(other)?;
+        let request =
+            request.patch_subresource("status", name, &params, &Patch::Merge(patch)).map_err(other)?;
         Ok(self.client.request(request).await?)
     }
 
@@ -148,12 +161,19 @@ impl Store {
     pub(crate) async fn put_status(&self, kind: Kind, object: &Value) -> Result<Value> {
         let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
         let request = Request::new(kind.path(namespace(object)));
-        let request = request.replace_subresource("status", name(object), &params, body(object)?).map_err(other)?;
+        let request =
+            request.replace_subresource("status", name(object), &params, body(object)?).map_err(other)?;
         Ok(self.client.request(request).await?)
     }
 
     /// Starts the deletion; fine when the object does not exist.
-    pub(crate) async fn delete(&self, kind: Kind, namespace: &str, name: &str, policy: PropagationPolicy) -> Result<()> {
+    pub(crate) async fn delete(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        policy: PropagationPolicy,
+    ) -> Result<()> {
         let params = DeleteParams { propagation_policy: Some(policy), ..DeleteParams::default() };
         let request = Request::new(kind.path(namespace)).delete(name, &params).map_err(other)?;
         match self.client.request::<Value>(request).await {
@@ -175,10 +195,14 @@ impl Store {
     }
 
     /// Removes finalizers, guarded by the resourceVersion. False when there was nothing to remove.
-    pub(crate) async fn drop_finalizers(&self, kind: Kind, object: &Value, finalizers: &[&str]) -> Result<bool> {
+    pub(crate) async fn drop_finalizers(
+        &self,
+        kind: Kind,
+        object: &Value,
+        finalizers: &[&str],
+    ) -> Result<bool> {
         let list = items(object, "/metadata/finalizers");
-        let kept: Vec<Value> =
-            list.iter().filter(|f| !finalizers.iter().any(|g| *f == g)).cloned().collect();
+        let kept: Vec<Value> = list.iter().filter(|f| !finalizers.iter().any(|g| *f == g)).cloned().collect();
         if kept.len() == list.len() {
             return Ok(false);
         }

@@ -35,7 +35,10 @@ pub(crate) fn items<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
 
 /// The entries of the object at a JSON pointer, none when absent.
 pub(crate) fn entries<'a>(value: &'a Value, pointer: &str) -> Vec<(&'a str, &'a Value)> {
-    at(value, pointer).as_object().map(|m| m.iter().map(|(k, v)| (k.as_str(), v)).collect()).unwrap_or_default()
+    at(value, pointer)
+        .as_object()
+        .map(|m| m.iter().map(|(k, v)| (k.as_str(), v)).collect())
+        .unwrap_or_default()
 }
 
 pub(crate) fn name(object: &Value) -> &str {

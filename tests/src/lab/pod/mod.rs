@@ -38,12 +38,21 @@ use super::wait;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Follows one Deployment: runs its program while the Deployment exists. Dropping it stops following; the process stays
-/// until the lab ends.
-#[derive(Debug)]
+/// Follows one Deployment: runs its program while the Deployment exists. Clones mean the same one; dropping the last
+/// stops following, and the process stays until the lab ends.
+#[derive(Clone, Debug)]
 pub struct Pod {
-    follower: JoinHandle<()>,
+    _follower: Arc<Follower>,
     running: Arc<Running>,
+}
+
+#[derive(Debug)]
+struct Follower(JoinHandle<()>);
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// The process as it is now, and what is known of it.
@@ -62,12 +71,6 @@ impl Running {
 
     fn set(&self, process: Option<Proc>) -> Option<Proc> {
         std::mem::replace(&mut *self.process.lock().unwrap_or_else(PoisonError::into_inner), process)
-    }
-}
-
-impl Drop for Pod {
-    fn drop(&mut self) {
-        self.follower.abort();
     }
 }
 
@@ -92,7 +95,7 @@ impl Pod {
         let running = Arc::new(Running::default());
         let kubelet = Kubelet { base: base.clone(), spoke, options, running: running.clone() };
         let follower = super::runtime()?.spawn(async move { Box::pin(kubelet.follow()).await });
-        Ok(Self { follower, running })
+        Ok(Self { _follower: Arc::new(Follower(follower)), running })
     }
 
     /// The process, while the Deployment exists and its volumes are there.

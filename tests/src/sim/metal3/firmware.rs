@@ -48,7 +48,8 @@ impl Firmware {
     /// A component that shall be updated but is not there.
     pub(super) fn unknown_component(&self) -> Option<&str> {
         let object = self.components.as_ref().filter(|c| is_dirty(c))?;
-        let known = |name: &str| items(object, "/status/components").iter().any(|c| text(c, "/component") == name);
+        let known =
+            |name: &str| items(object, "/status/components").iter().any(|c| text(c, "/component") == name);
         items(object, "/spec/updates").iter().map(|u| text(u, "/component")).find(|name| !known(name))
     }
 }
@@ -62,9 +63,8 @@ fn is_judged(object: &Value) -> bool {
 
 /// Dirty as BMO sees it (spec/04 section 16).
 fn is_dirty(object: &Value) -> bool {
-    let is_true = |type_| {
-        condition(object, "/status/conditions", type_).is_some_and(|c| text(c, "/status") == "True")
-    };
+    let is_true =
+        |type_| condition(object, "/status/conditions", type_).is_some_and(|c| text(c, "/status") == "True");
     is_judged(object) && is_true("ChangeDetected") && is_true("Valid")
 }
 
@@ -108,7 +108,8 @@ fn judge_settings(object: &mut Value, profile: &Profile, schema: &str) -> bool {
     }
     let current = at(object, "/status/settings").clone();
     let wished: Vec<(&str, &Value)> = entries(object, "/spec/settings");
-    let differs = wished.iter().any(|(name, value)| current.get(*name).and_then(Value::as_str) != Some(&plain(value)));
+    let differs =
+        wished.iter().any(|(name, value)| current.get(*name).and_then(Value::as_str) != Some(&plain(value)));
     let is_valid = wished.iter().all(|(name, value)| {
         current.get(*name).is_some()
             && profile.bios.get(*name).is_some_and(|a| is_allowed(&a.schema, name, &plain(value)))
@@ -154,7 +155,11 @@ fn judge_components(object: &mut Value, profile: &Profile) -> bool {
         .iter()
         .map(|u| text(u, "/component"))
         .find(|name| !matches!(*name, "bios" | "bmc") && !name.starts_with("nic:"))
-        .map(|name| format!("component {name} is invalid, only 'bios', 'bmc', or names starting with 'nic:' are allowed"));
+        .map(|name| {
+            format!(
+                "component {name} is invalid, only 'bios', 'bmc', or names starting with 'nic:' are allowed"
+            )
+        });
     let problem = unknown.as_deref().filter(|_| differs).map(|message| ("InvalidComponent", message));
     set_judgement(object, differs, problem, "OK") || changed
 }
@@ -235,8 +240,10 @@ impl Pass<'_> {
     pub(super) async fn flash(&self, firmware: &Firmware, settings: bool, components: bool) -> Result<()> {
         if let Some(object) = firmware.settings.as_ref().filter(|o| settings && is_dirty(o)) {
             let mut object = object.clone();
-            let wished: Vec<(String, String)> =
-                entries(&object, "/spec/settings").into_iter().map(|(k, v)| (k.to_owned(), plain(v))).collect();
+            let wished: Vec<(String, String)> = entries(&object, "/spec/settings")
+                .into_iter()
+                .map(|(k, v)| (k.to_owned(), plain(v)))
+                .collect();
             for (name, value) in wished {
                 put(&mut object, &format!("status/settings/{name}"), json!(value));
             }
@@ -251,7 +258,9 @@ impl Pass<'_> {
             let mut list = items(&object, "/status/components").to_vec();
             for update in updates.iter().filter(|u| !done.contains(u)) {
                 let version = version_of(text(update, "/url"), &self.sim.options.firmware);
-                if let Some(part) = list.iter_mut().find(|c| text(c, "/component") == text(update, "/component")) {
+                if let Some(part) =
+                    list.iter_mut().find(|c| text(c, "/component") == text(update, "/component"))
+                {
                     put(part, "currentVersion", json!(version));
                     put(part, "lastVersionFlashed", json!(version));
                     put(part, "updatedAt", json!(now()));
@@ -268,7 +277,8 @@ impl Pass<'_> {
 
     /// After a failed service the updates count as not done.
     pub(super) async fn forget_updates(&self, firmware: &Firmware) -> Result<()> {
-        let Some(object) = firmware.components.as_ref().filter(|o| !items(o, "/status/updates").is_empty()) else {
+        let Some(object) = firmware.components.as_ref().filter(|o| !items(o, "/status/updates").is_empty())
+        else {
             return Ok(());
         };
         let mut object = object.clone();

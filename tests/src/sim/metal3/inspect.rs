@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::kinds::{HARDWARE_DATA, HOST, IMAGE, SECRET};
 use super::super::store::Result;
-use super::super::value::{annotation, at, entries, items, put, set_condition, text};
 use super::super::value::Condition;
+use super::super::value::{annotation, at, entries, items, put, set_condition, text};
 use super::pass::{Next, Pass, Progress, Stage};
 
 /// Keeps HardwareData as long as the host exists.
@@ -123,9 +123,11 @@ impl Pass<'_> {
 
     /// The image is built when its network data exists.
     async fn judge_image(&self, mut image: Value, network: &str) -> Result<bool> {
-        let data = if network.is_empty() { None } else { self.store().get(SECRET, &self.key.0, network).await? };
+        let data =
+            if network.is_empty() { None } else { self.store().get(SECRET, &self.key.0, network).await? };
         let is_ready = network.is_empty() || data.is_some();
-        let wanted = data.as_ref().map(|d| json!({"name": network, "version": text(d, "/metadata/resourceVersion")}));
+        let wanted =
+            data.as_ref().map(|d| json!({"name": network, "version": text(d, "/metadata/resourceVersion")}));
         let was = items(&image, "/status/conditions").len();
         let (ready, error, reason, message) = if is_ready {
             ("True", "False", "ImageSuccess", "Generated image".to_owned())
@@ -146,7 +148,11 @@ impl Pass<'_> {
             }
         }
         if is_ready && text(&image, "/status/imageUrl").is_empty() {
-            put(&mut image, "status/imageUrl", json!(format!("https://images.example.com/{}/{}.iso", self.key.0, self.key.1)));
+            put(
+                &mut image,
+                "status/imageUrl",
+                json!(format!("https://images.example.com/{}/{}.iso", self.key.0, self.key.1)),
+            );
             put(&mut image, "status/format", json!("iso"));
             put(&mut image, "status/architecture", json!("x86_64"));
             changed = true;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use kube::{Client, ResourceExt};
 
 use super::Handle;
-use super::engine::{Engine, Phases, Queue, Reconcile, lock};
+use super::engine::{Engine, Phases, Reconcile, lock};
 use super::kinds::{FIRMWARE_COMPONENTS, FIRMWARE_SETTINGS, HOST, SECRET};
 use super::profile::Profile;
 use super::store::{Failure, Store};
@@ -157,12 +157,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            times: Times::fast(),
-            profiles: Profile::built_in(),
-            firmware: BTreeMap::new(),
-            workers: 4,
-        }
+        Options { times: Times::fast(), profiles: Profile::built_in(), firmware: BTreeMap::new(), workers: 4 }
     }
 }
 
@@ -180,9 +175,9 @@ impl Metal3 {
             options,
             phases: Phases::default(),
             failures: Mutex::default(),
-            queue: engine.queue(),
         });
-        let same_name = |o: &kube::core::DynamicObject| vec![(o.namespace().unwrap_or_default(), o.name_any())];
+        let same_name =
+            |o: &kube::core::DynamicObject| vec![(o.namespace().unwrap_or_default(), o.name_any())];
         for kind in [HOST, FIRMWARE_SETTINGS, FIRMWARE_COMPONENTS] {
             engine.watch(client, kind, "", same_name);
         }
@@ -203,7 +198,6 @@ struct Simulator {
     phases: Phases,
     /// How often a stage of a host has failed because it was told to.
     failures: Mutex<BTreeMap<(Key, &'static str), u32>>,
-    queue: Arc<Queue>,
 }
 
 impl Simulator {

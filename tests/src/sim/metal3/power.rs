@@ -13,7 +13,8 @@ const REBOOT: &str = "reboot.metal3.io";
 impl Pass<'_> {
     /// Annotations that keep a running host off: `(without client, with client)`.
     fn reboots(&self) -> (bool, bool) {
-        let keys: Vec<&str> = entries(&self.host, "/metadata/annotations").into_iter().map(|(k, _)| k).collect();
+        let keys: Vec<&str> =
+            entries(&self.host, "/metadata/annotations").into_iter().map(|(k, _)| k).collect();
         let with_client = format!("{REBOOT}/");
         (keys.contains(&REBOOT), keys.iter().any(|k| k.starts_with(&with_client)))
     }

@@ -150,7 +150,8 @@ impl Pass<'_> {
 
     pub(super) async fn externally_provisioned(&mut self, firmware: &Firmware) -> Next {
         if !flag(&self.host, "/spec/externallyProvisioned") {
-            let is_known = !items(&self.host, "/status/hardware/nics").is_empty() || self.is_inspection_disabled();
+            let is_known =
+                !items(&self.host, "/status/hardware/nics").is_empty() || self.is_inspection_disabled();
             return if is_known { self.enter("preparing").await } else { self.start_inspection().await };
         }
         self.run_host(firmware).await

@@ -17,7 +17,8 @@ const REGISTRATION: &str = "registration error";
 
 impl Pass<'_> {
     pub(super) fn has_bmc(&self) -> bool {
-        !text(&self.host, "/spec/bmc/address").is_empty() || !text(&self.host, "/spec/bmc/credentialsName").is_empty()
+        !text(&self.host, "/spec/bmc/address").is_empty()
+            || !text(&self.host, "/spec/bmc/credentialsName").is_empty()
     }
 
     pub(super) async fn unmanaged(&mut self) -> Next {
@@ -45,14 +46,16 @@ impl Pass<'_> {
 
     /// Checks the BMC Secret and takes hold of it. `Some` ends the pass.
     pub(super) async fn credentials(&mut self) -> Result<Option<Option<Duration>>> {
-        let (namespace, name) = (self.key.0.clone(), text(&self.host, "/spec/bmc/credentialsName").to_owned());
+        let (namespace, name) =
+            (self.key.0.clone(), text(&self.host, "/spec/bmc/credentialsName").to_owned());
         let Some(secret) = self.store().get(SECRET, &namespace, &name).await? else {
             let message = format!("The BMC secret {namespace}/{name} does not exist");
             self.refuse(&message).await?;
             return Ok(Some(Some(self.times().look_again)));
         };
         let secret = self.hold(secret).await?;
-        let missing = ["username", "password"].into_iter().find(|k| text(&secret, &format!("/data/{k}")).is_empty());
+        let missing =
+            ["username", "password"].into_iter().find(|k| text(&secret, &format!("/data/{k}")).is_empty());
         if let Some(missing) = missing {
             self.refuse(&format!("Missing BMC connection detail '{missing}' in credentials")).await?;
             return Ok(Some(None));
@@ -183,9 +186,7 @@ impl Pass<'_> {
         let metadata = json!({
             "namespace": self.key.0, "name": self.key.1, "ownerReferences": [self.owner(true)],
         });
-        let object = |kind: super::super::kinds::Kind, spec: Value| {
-            json!({"apiVersion": kind.api_version(), "kind": kind.kind, "metadata": metadata, "spec": spec})
-        };
+        let object = |kind: super::super::kinds::Kind, spec: Value| json!({"apiVersion": kind.api_version(), "kind": kind.kind, "metadata": metadata, "spec": spec});
         let settings = object(FIRMWARE_SETTINGS, json!({"settings": {}}));
         self.store().create(FIRMWARE_SETTINGS, &settings).await?;
         if !self.profile().components.is_empty() {

@@ -11,11 +11,17 @@ const VARIABLES: &[(&str, &str)] = &[
     ("scheme", "variables.address.contains('://') ? variables.address.split('://')[0] : 'ipmi'"),
     ("driver", "variables.scheme.replace('+https', '').replace('+http', '')"),
     ("mac", "has(object.spec.bootMACAddress) ? object.spec.bootMACAddress : ''"),
-    ("inspect", "'inspect.metal3.io' in variables.annotations ? variables.annotations['inspect.metal3.io'] : 'absent'"),
+    (
+        "inspect",
+        "'inspect.metal3.io' in variables.annotations ? variables.annotations['inspect.metal3.io'] : 'absent'",
+    ),
     ("inspectionMode", "has(object.spec.inspectionMode) ? object.spec.inspectionMode : ''"),
     ("isInspectionDisabled", "variables.inspect == 'disabled' || variables.inspectionMode == 'disabled'"),
-    ("hint", "has(object.spec.rootDeviceHints) && has(object.spec.rootDeviceHints.deviceName) \
-              ? object.spec.rootDeviceHints.deviceName : ''"),
+    (
+        "hint",
+        "has(object.spec.rootDeviceHints) && has(object.spec.rootDeviceHints.deviceName) \
+              ? object.spec.rootDeviceHints.deviceName : ''",
+    ),
     ("image", "has(object.spec.image) ? object.spec.image.url : ''"),
 ];
 
@@ -123,7 +129,9 @@ fn hosts() -> Policy<'static> {
 fn cross_namespace(field: &str) -> Rule {
     let path = format!("object.spec.{field}");
     Rule::new(
-        &format!("!has({path}) || !has({path}.namespace) || {path}.namespace in ['', object.metadata.namespace]"),
+        &format!(
+            "!has({path}) || !has({path}.namespace) || {path}.namespace == '' || {path}.namespace == object.metadata.namespace"
+        ),
         &format!("{field}: cross-namespace Secret references are not allowed"),
     )
 }
@@ -144,14 +152,26 @@ fn changes() -> Policy<'static> {
             ("isUpdate", "request.operation == 'UPDATE'"),
             ("oldAddress", "variables.isUpdate && has(oldObject.spec.bmc) ? oldObject.spec.bmc.address : ''"),
             ("address", "has(object.spec.bmc) ? object.spec.bmc.address : ''"),
-            ("oldMac", "variables.isUpdate && has(oldObject.spec.bootMACAddress) ? oldObject.spec.bootMACAddress : ''"),
+            (
+                "oldMac",
+                "variables.isUpdate && has(oldObject.spec.bootMACAddress) ? oldObject.spec.bootMACAddress : ''",
+            ),
             ("mac", "has(object.spec.bootMACAddress) ? object.spec.bootMACAddress : ''"),
-            ("wasExternal", "variables.isUpdate && has(oldObject.spec.externallyProvisioned) \
-                            && oldObject.spec.externallyProvisioned"),
+            (
+                "wasExternal",
+                "variables.isUpdate && has(oldObject.spec.externallyProvisioned) \
+                            && oldObject.spec.externallyProvisioned",
+            ),
             ("isExternal", "has(object.spec.externallyProvisioned) && object.spec.externallyProvisioned"),
-            ("state", "has(object.status) && has(object.status.provisioning) ? object.status.provisioning.state : ''"),
-            ("isDetached", "has(object.status) && has(object.status.operationalStatus) \
-                            && object.status.operationalStatus == 'detached'"),
+            (
+                "state",
+                "has(object.status) && has(object.status.provisioning) ? object.status.provisioning.state : ''",
+            ),
+            (
+                "isDetached",
+                "has(object.status) && has(object.status.operationalStatus) \
+                            && object.status.operationalStatus == 'detached'",
+            ),
         ],
         rules: vec![
             Rule::new(

@@ -31,16 +31,18 @@ impl Simulator {
     }
 
     fn told(&self, root: &Value, replica: &Replica) -> Verdict {
-        let by_annotation =
-            [&replica.cluster, root].into_iter().find_map(|o| annotation(o, knobs::COMPLIANCE).and_then(Verdict::read));
+        let by_annotation = [&replica.cluster, root]
+            .into_iter()
+            .find_map(|o| annotation(o, knobs::COMPLIANCE).and_then(Verdict::read));
         by_annotation
             .or_else(|| self.options.control.ordered(name(&replica.object), name(&replica.cluster)))
             .unwrap_or_default()
     }
 
     async fn judge_one(&self, root: &Value, replica: &Replica) -> Result<Option<Duration>> {
-        let is_available = condition(&replica.cluster, "/status/conditions", "ManagedClusterConditionAvailable")
-            .is_some_and(|c| text(c, "/status") == "True");
+        let is_available =
+            condition(&replica.cluster, "/status/conditions", "ManagedClusterConditionAvailable")
+                .is_some_and(|c| text(c, "/status") == "True");
         if self.options.needs_available && !is_available && replica.problem.is_none() {
             return Ok(None);
         }
@@ -62,7 +64,9 @@ impl Simulator {
         }
         let clock = key(object);
         let is_enforced = text(object, "/spec/remediationAction").eq_ignore_ascii_case("enforce");
-        let heals = told == Verdict::Compliant && is_enforced && !(is_fresh && current == Some(Verdict::NonCompliant));
+        let heals = told == Verdict::Compliant
+            && is_enforced
+            && !(is_fresh && current == Some(Verdict::NonCompliant));
         let (verdict, lasts) = if heals {
             (Verdict::NonCompliant, self.options.times.judge)
         } else if told == Verdict::Compliant && is_enforced {
@@ -89,7 +93,9 @@ impl Simulator {
             .map(|template| {
                 let template = text(template, "/objectDefinition/metadata/name");
                 let message = match (verdict, reason) {
-                    (Verdict::NonCompliant, Some(reason)) => format!("NonCompliant; template-error; {reason}"),
+                    (Verdict::NonCompliant, Some(reason)) => {
+                        format!("NonCompliant; template-error; {reason}")
+                    }
                     (Verdict::NonCompliant, None) => {
                         format!("NonCompliant; violation - objects of {template} found but not as specified")
                     }
@@ -131,8 +137,10 @@ impl Simulator {
             clusters.push(entry);
         }
         let has = |word: &str| clusters.iter().any(|c| text(c, "/compliant") == word);
-        let overall = ["NonCompliant", "Pending", "", "Compliant"].into_iter().find(|w| has(w)).unwrap_or_default();
-        let mut placements: Vec<&(String, String)> = chosen.iter().map(|c| &c.by).filter(|by| !by.0.is_empty()).collect();
+        let overall =
+            ["NonCompliant", "Pending", "", "Compliant"].into_iter().find(|w| has(w)).unwrap_or_default();
+        let mut placements: Vec<&(String, String)> =
+            chosen.iter().map(|c| &c.by).filter(|by| !by.0.is_empty()).collect();
         placements.sort();
         placements.dedup();
         let placements: Vec<Value> =

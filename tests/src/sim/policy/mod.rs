@@ -149,7 +149,9 @@ impl Governance {
             judged: Mutex::default(),
         });
         engine.watch(client, POLICY, "", |o| match o.labels().get(ROOT_LABEL) {
-            Some(root) => root.split_once('.').map(|(ns, n)| (ns.to_owned(), n.to_owned())).into_iter().collect(),
+            Some(root) => {
+                root.split_once('.').map(|(ns, n)| (ns.to_owned(), n.to_owned())).into_iter().collect()
+            }
             None => vec![(o.namespace().unwrap_or_default(), o.name_any())],
         });
         let all = roots.clone();

@@ -18,7 +18,12 @@ pub(super) struct Replica {
 }
 
 impl Simulator {
-    pub(super) async fn replicate(&self, key: &Key, root: Option<&Value>, chosen: &[Chosen]) -> Result<Vec<Replica>> {
+    pub(super) async fn replicate(
+        &self,
+        key: &Key,
+        root: Option<&Value>,
+        chosen: &[Chosen],
+    ) -> Result<Vec<Replica>> {
         let full_name = format!("{}.{}", key.0, key.1);
         let existing = self.store.list(POLICY, "", &format!("{ROOT_LABEL}={full_name}")).await?;
         let mut replicas = Vec::new();
@@ -39,7 +44,13 @@ impl Simulator {
         Ok(replicas)
     }
 
-    async fn replica(&self, root: &Value, full_name: &str, choice: &Chosen, old: Option<&Value>) -> Result<Option<Replica>> {
+    async fn replica(
+        &self,
+        root: &Value,
+        full_name: &str,
+        choice: &Chosen,
+        old: Option<&Value>,
+    ) -> Result<Option<Replica>> {
         let cluster = name(&choice.cluster);
         let mut spec = at(root, "/spec").clone();
         if choice.enforce {
@@ -55,7 +66,8 @@ impl Simulator {
                 Err(reason) => {
                     let mut definition = definition;
                     // The annotation's name has a slash: no path.
-                    let mut annotations = at(&definition, "/metadata/annotations").as_object().cloned().unwrap_or_default();
+                    let mut annotations =
+                        at(&definition, "/metadata/annotations").as_object().cloned().unwrap_or_default();
                     annotations.insert(template::ERROR.to_owned(), json!(reason));
                     put(&mut definition, "metadata/annotations", Value::Object(annotations));
                     problem = Some(reason);
@@ -67,7 +79,9 @@ impl Simulator {
         }
         put(&mut spec, "policy-templates", json!(templates));
         let mut labels = at(root, "/metadata/labels").as_object().cloned().unwrap_or_default();
-        for (suffix, value) in [("root-policy", full_name), ("cluster-name", cluster), ("cluster-namespace", cluster)] {
+        for (suffix, value) in
+            [("root-policy", full_name), ("cluster-name", cluster), ("cluster-namespace", cluster)]
+        {
             labels.insert(format!("policy.open-cluster-management.io/{suffix}"), json!(value));
         }
         let mut annotations = at(root, "/metadata/annotations").as_object().cloned().unwrap_or_default();
@@ -80,7 +94,9 @@ impl Simulator {
         });
         let object = match old.filter(|old| is_up_to_date(old, &wanted)) {
             Some(old) => old.clone(),
-            None if old.is_none() && self.store.get(NAMESPACE, "", cluster).await?.is_none_or(|n| is_deleting(&n)) => {
+            None if old.is_none()
+                && self.store.get(NAMESPACE, "", cluster).await?.is_none_or(|n| is_deleting(&n)) =>
+            {
                 return Ok(None);
             }
             None => self.store.apply(POLICY, &wanted).await?,

@@ -30,7 +30,10 @@ impl Simulator {
             let selector = parse(selector);
             for cluster in clusters.iter().filter(|c| selector.matches(&labels(c))) {
                 let by = (String::new(), String::new());
-                chosen.insert(name(cluster).to_owned(), Chosen { cluster: cluster.clone(), by, enforce: false });
+                chosen.insert(
+                    name(cluster).to_owned(),
+                    Chosen { cluster: cluster.clone(), by, enforce: false },
+                );
             }
         }
         for binding in self.store.list(PLACEMENT_BINDING, namespace(root), "").await? {
@@ -41,8 +44,11 @@ impl Simulator {
             if !binds || text(&binding, "/placementRef/kind") != PLACEMENT.kind {
                 continue;
             }
-            let Some(placement) = self.store.get(PLACEMENT, namespace(root), placement).await? else { continue };
-            let enforce = text(&binding, "/bindingOverrides/remediationAction").eq_ignore_ascii_case("enforce");
+            let Some(placement) = self.store.get(PLACEMENT, namespace(root), placement).await? else {
+                continue;
+            };
+            let enforce =
+                text(&binding, "/bindingOverrides/remediationAction").eq_ignore_ascii_case("enforce");
             for cluster in clusters.iter().filter(|c| is_placed(&placement, c)) {
                 let by = (name(&placement).to_owned(), name(&binding).to_owned());
                 let entry = chosen.entry(name(cluster).to_owned());
@@ -80,15 +86,19 @@ fn parse(text: &str) -> Selector {
     text.split(',')
         .map(str::trim)
         .filter(|part| !part.is_empty())
-        .map(|part| match part.split_once("!=").map(|p| (p, false)).or(part.split_once('=').map(|p| (p, true))) {
-            Some(((key, value), true)) => {
-                Expression::Equal(key.trim().to_owned(), value.trim_start_matches('=').trim().to_owned())
+        .map(|part| {
+            match part.split_once("!=").map(|p| (p, false)).or(part.split_once('=').map(|p| (p, true))) {
+                Some(((key, value), true)) => {
+                    Expression::Equal(key.trim().to_owned(), value.trim_start_matches('=').trim().to_owned())
+                }
+                Some(((key, value), false)) => {
+                    Expression::NotEqual(key.trim().to_owned(), value.trim().to_owned())
+                }
+                None => match part.strip_prefix('!') {
+                    Some(key) => Expression::DoesNotExist(key.trim().to_owned()),
+                    None => Expression::Exists(part.to_owned()),
+                },
             }
-            Some(((key, value), false)) => Expression::NotEqual(key.trim().to_owned(), value.trim().to_owned()),
-            None => match part.strip_prefix('!') {
-                Some(key) => Expression::DoesNotExist(key.trim().to_owned()),
-                None => Expression::Exists(part.to_owned()),
-            },
         })
         .collect()
 }
@@ -104,9 +114,14 @@ mod tests {
 
     #[test]
     fn reads_a_selector() {
-        for (text, expected) in
-            [("site=east", true), ("site==east,tier", true), ("site!=east", false), ("!site", false), ("none", false), ("", true)]
-        {
+        for (text, expected) in [
+            ("site=east", true),
+            ("site==east,tier", true),
+            ("site!=east", false),
+            ("!site", false),
+            ("none", false),
+            ("", true),
+        ] {
             assert_eq!(parse(text).matches(&labels(&cluster())), expected, "{text}");
         }
     }
@@ -118,7 +133,9 @@ mod tests {
         assert!(is_placed(&placement(json!({"matchLabels": {"site": "east"}})), &cluster()));
         assert!(!is_placed(&placement(json!({"matchLabels": {"site": "west"}})), &cluster()));
         assert!(is_placed(
-            &placement(json!({"matchExpressions": [{"key": "tier", "operator": "In", "values": ["1", "2"]}]})),
+            &placement(
+                json!({"matchExpressions": [{"key": "tier", "operator": "In", "values": ["1", "2"]}]})
+            ),
             &cluster()
         ));
     }

@@ -26,7 +26,9 @@ fn form(text: &str) -> Form {
     let quoted: Vec<&str> = text.split('"').skip(1).step_by(2).collect();
     match (text.split_whitespace().next().unwrap_or_default(), quoted.as_slice()) {
         (".ManagedClusterName", _) => Form::ClusterName,
-        ("index", [label]) if text.contains(".ManagedClusterLabels") => Form::ClusterLabel((*label).to_owned()),
+        ("index", [label]) if text.contains(".ManagedClusterLabels") => {
+            Form::ClusterLabel((*label).to_owned())
+        }
         ("fromConfigMap", ["", name, key]) => Form::FromConfigMap((*name).to_owned(), (*key).to_owned()),
         _ => Form::Unknown,
     }
@@ -81,7 +83,9 @@ mod tests {
     #[test]
     fn knows_the_usual_forms() {
         assert!(matches!(form(" .ManagedClusterName "), Form::ClusterName));
-        assert!(matches!(form(r#" index .ManagedClusterLabels "tier" "#), Form::ClusterLabel(l) if l == "tier"));
+        assert!(
+            matches!(form(r#" index .ManagedClusterLabels "tier" "#), Form::ClusterLabel(l) if l == "tier")
+        );
         assert!(matches!(
             form(r#" fromConfigMap "" (printf "%s-pg" .ManagedClusterName) "cpu" | toInt "#),
             Form::FromConfigMap(n, k) if n == "%s-pg" && k == "cpu"

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::super::kinds::{
-    AGENT, AGENT_CLUSTER_INSTALL, CLUSTER_DEPLOYMENT, DATA_IMAGE, HOST, IMAGE, IMAGE_SET, MANAGED_CLUSTER, SECRET,
+    AGENT, AGENT_CLUSTER_INSTALL, CLUSTER_DEPLOYMENT, DATA_IMAGE, HOST, IMAGE, IMAGE_SET, MANAGED_CLUSTER,
+    SECRET,
 };
 use super::super::store::Result;
 use super::super::value::{Condition, at, condition, is_deleting, items, label, put, set_condition, text};
@@ -105,7 +106,8 @@ impl Pass<'_> {
         if agents.is_empty() && text(&host, "/spec/customDeploy/method").is_empty() {
             self.deploy(&namespace, &name).await?;
         }
-        let is_up = !self.sim.options.waits_for_hosts || text(&host, "/status/provisioning/state") == "provisioned";
+        let is_up =
+            !self.sim.options.waits_for_hosts || text(&host, "/status/provisioning/state") == "provisioned";
         if !is_up {
             return Ok(Some(format!("BareMetalHost {namespace}/{name} is not provisioned")));
         }
@@ -125,7 +127,8 @@ impl Pass<'_> {
         let patch = json!({"spec": {"customDeploy": {"method": "start_assisted_install"}, "online": true}});
         store.merge(HOST, namespace, name, &patch).await?;
         if let Some(image) = store.get(IMAGE, namespace, name).await? {
-            let patch = json!({"metadata": {"labels": {"infraenvs.agent-install.openshift.io": self.cluster()}}});
+            let patch =
+                json!({"metadata": {"labels": {"infraenvs.agent-install.openshift.io": self.cluster()}}});
             let image = store.merge(IMAGE, namespace, name, &patch).await.unwrap_or(image);
             store.add_finalizer(IMAGE, &image, DEPROVISION).await?;
         }
@@ -166,7 +169,8 @@ impl Pass<'_> {
         let Some(host) = self.store().get(HOST, &namespace, &name).await? else {
             return Ok(Some(format!("BareMetalHost {namespace}/{name} does not exist")));
         };
-        if self.store().get(DATA_IMAGE, &namespace, &name).await?.is_none() && self.provisioned() == "Unknown" {
+        if self.store().get(DATA_IMAGE, &namespace, &name).await?.is_none() && self.provisioned() == "Unknown"
+        {
             let image = json!({
                 "apiVersion": DATA_IMAGE.api_version(), "kind": DATA_IMAGE.kind,
                 "metadata": {"namespace": namespace, "name": name},
@@ -180,7 +184,13 @@ impl Pass<'_> {
     }
 
     /// Conditions of the ClusterDeployment, and the same in the ClusterInstance.
-    async fn deployment_status(&mut self, deployment: &Value, stopped: bool, completed: bool, failed: bool) -> Result<()> {
+    async fn deployment_status(
+        &mut self,
+        deployment: &Value,
+        stopped: bool,
+        completed: bool,
+        failed: bool,
+    ) -> Result<()> {
         let mut deployment = deployment.clone();
         for (type_, is_true) in [
             ("ClusterInstallRequirementsMet", true),
@@ -190,7 +200,8 @@ impl Pass<'_> {
         ] {
             let status = if is_true { "True" } else { "False" };
             let reason = if is_true { "InstallationDone" } else { "InstallationNotDone" };
-            let next = Condition { type_, status, reason, message: "Simulated installation", generation: None };
+            let next =
+                Condition { type_, status, reason, message: "Simulated installation", generation: None };
             set_condition(&mut deployment, "status/conditions", &next);
         }
         let conditions = at(&deployment, "/status/conditions").clone();
@@ -203,7 +214,8 @@ impl Pass<'_> {
         self.deployment_status(deployment, false, false, false).await?;
         let cluster = self.cluster();
         if self.store().get(AGENT_CLUSTER_INSTALL, cluster, cluster).await?.is_some() {
-            let patch = json!({"spec": {"clusterMetadata": {"clusterID": self.cluster_id(), "infraID": cluster}}});
+            let patch =
+                json!({"spec": {"clusterMetadata": {"clusterID": self.cluster_id(), "infraID": cluster}}});
             let store = self.store().acting_as("assisted-service");
             store.merge(AGENT_CLUSTER_INSTALL, cluster, cluster, &patch).await?;
         }
@@ -222,7 +234,8 @@ impl Pass<'_> {
     async fn end_installed(&mut self, deployment: &Value) -> Next {
         let (cluster, id) = (self.cluster().to_owned(), self.cluster_id());
         let version = self.version().await?;
-        let patch = json!({"spec": {"installed": true, "clusterMetadata": {"clusterID": id, "infraID": cluster}}});
+        let patch =
+            json!({"spec": {"installed": true, "clusterMetadata": {"clusterID": id, "infraID": cluster}}});
         let deployment = self
             .store()
             .acting_as("hive-controllers")
@@ -251,7 +264,10 @@ impl Pass<'_> {
         for node in items(&self.instance, "/spec/nodes") {
             let (namespace, name) = self.host_of(node);
             let patch = json!({"metadata": {"annotations": {"baremetalhost.metal3.io/detached": "imageclusterinstall"}}});
-            self.store().acting_as("image-based-install-operator").merge(HOST, &namespace, &name, &patch).await?;
+            self.store()
+                .acting_as("image-based-install-operator")
+                .merge(HOST, &namespace, &name, &patch)
+                .await?;
         }
         Ok(())
     }
@@ -282,7 +298,10 @@ impl Pass<'_> {
         if is_deleting(&managed) {
             return Ok(());
         }
-        self.store().acting_as("managedcluster-import-controller").merge(MANAGED_CLUSTER, "", cluster, &patch).await?;
+        self.store()
+            .acting_as("managedcluster-import-controller")
+            .merge(MANAGED_CLUSTER, "", cluster, &patch)
+            .await?;
         Ok(())
     }
 }
@@ -293,7 +312,8 @@ fn version_of(image: &str, name: &str) -> String {
         .iter()
         .find_map(|arch| tag.strip_suffix(arch))
         .unwrap_or(tag);
-    let looks_like_version = |t: &str| t.split('.').count() >= 3 && t.starts_with(|c: char| c.is_ascii_digit());
+    let looks_like_version =
+        |t: &str| t.split('.').count() >= 3 && t.starts_with(|c: char| c.is_ascii_digit());
     if looks_like_version(tag) {
         return tag.to_owned();
     }

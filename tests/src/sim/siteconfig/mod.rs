@@ -239,9 +239,8 @@ impl SiteConfig {
             options,
             phases: Phases::default(),
         });
-        engine.watch(client, CLUSTER_INSTANCE, "", |o| {
-            vec![(o.namespace().unwrap_or_default(), o.name_any())]
-        });
+        engine
+            .watch(client, CLUSTER_INSTANCE, "", |o| vec![(o.namespace().unwrap_or_default(), o.name_any())]);
         let owner = |o: &DynamicObject| {
             let owner = o.labels().get(OWNED_BY).and_then(|v| v.split_once('_'));
             owner.map(|(namespace, name)| (namespace.to_owned(), name.to_owned())).into_iter().collect()

@@ -9,8 +9,8 @@ use super::super::kinds::CLUSTER_INSTANCE;
 use super::super::knobs;
 use super::super::store::{Result, Store};
 use super::super::value::{
-    Condition, Key, annotation, annotation_lists, at, duration, flag, generation, is_deleting, items, number, put,
-    remove, set_condition, text,
+    Condition, Key, annotation, annotation_lists, at, duration, flag, generation, is_deleting, items, number,
+    put, remove, set_condition, text,
 };
 use super::render::{Manifest, render};
 use super::{Event, FINALIZER, FailStep, Outcome, PAUSED, Simulator};
@@ -174,7 +174,11 @@ impl<'a> Pass<'a> {
     }
 
     /// Applies the manifests in their order, or asks whether that would work; `Err` is what went wrong.
-    async fn execute(&mut self, manifests: &[&Manifest], dry_run: bool) -> Result<std::result::Result<(), String>> {
+    async fn execute(
+        &mut self,
+        manifests: &[&Manifest],
+        dry_run: bool,
+    ) -> Result<std::result::Result<(), String>> {
         let step = if dry_run { FailStep::DryRun } else { FailStep::Apply };
         if self.is_told_to_fail(step) {
             return Ok(Err("admission webhook denied the request: told to fail".to_owned()));

@@ -70,7 +70,9 @@ impl Pass<'_> {
     }
 
     async fn delete_object(&self, entry: &Value) -> Result<Going> {
-        let Some(kind) = kinds::of(text(entry, "/apiGroup"), text(entry, "/kind")) else { return Ok(Going::Gone) };
+        let Some(kind) = kinds::of(text(entry, "/apiGroup"), text(entry, "/kind")) else {
+            return Ok(Going::Gone);
+        };
         let (namespace, name) = (text(entry, "/namespace"), text(entry, "/name"));
         let Some(object) = self.store().get(kind, namespace, name).await? else {
             self.after(kind, namespace).await?;
@@ -83,7 +85,9 @@ impl Pass<'_> {
             // Foreground deletion waits for a garbage collector that a lab may not have; nothing here has dependents
             // besides the agents, which go with the ClusterDeployment below.
             self.store().delete(kind, namespace, name, PropagationPolicy::Background).await?;
-            return Ok(if self.store().get(kind, namespace, name).await?.is_some() { Going::Waiting } else {
+            return Ok(if self.store().get(kind, namespace, name).await?.is_some() {
+                Going::Waiting
+            } else {
                 self.after(kind, namespace).await?;
                 Going::Gone
             });
@@ -156,7 +160,6 @@ impl Pass<'_> {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,8 +169,16 @@ mod tests {
     fn finds_every_rendered_kind_again() {
         let entry = json!({"apiGroup": MANAGED_CLUSTER.api_version(), "kind": MANAGED_CLUSTER.kind});
         assert_eq!(kinds::of(text(&entry, "/apiGroup"), text(&entry, "/kind")), Some(MANAGED_CLUSTER));
-        for kind in [kinds::SECRET, kinds::HOST, kinds::INFRA_ENV, kinds::NMSTATE, kinds::AGENT_CLUSTER_INSTALL,
-            kinds::IMAGE_CLUSTER_INSTALL, kinds::KLUSTERLET_CONFIG, CLUSTER_DEPLOYMENT] {
+        for kind in [
+            kinds::SECRET,
+            kinds::HOST,
+            kinds::INFRA_ENV,
+            kinds::NMSTATE,
+            kinds::AGENT_CLUSTER_INSTALL,
+            kinds::IMAGE_CLUSTER_INSTALL,
+            kinds::KLUSTERLET_CONFIG,
+            CLUSTER_DEPLOYMENT,
+        ] {
             assert_eq!(kinds::of(&kind.api_version(), kind.kind), Some(kind));
         }
     }

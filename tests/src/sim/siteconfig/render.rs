@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::super::kinds::{
-    AGENT_CLUSTER_INSTALL, CLUSTER_DEPLOYMENT, HOST, IMAGE_CLUSTER_INSTALL, INFRA_ENV, KLUSTERLET_CONFIG, Kind,
-    MANAGED_CLUSTER, NMSTATE, SECRET,
+    AGENT_CLUSTER_INSTALL, CLUSTER_DEPLOYMENT, HOST, IMAGE_CLUSTER_INSTALL, INFRA_ENV, KLUSTERLET_CONFIG,
+    Kind, MANAGED_CLUSTER, NMSTATE, SECRET,
 };
 use super::super::value::{at, entries, items, put, text};
 use super::OWNED_BY;
@@ -177,7 +177,10 @@ fn bare_metal(node: &Value, mut metadata: Value, cluster: &str, is_image_based: 
     annotate("bmac.agent-install.openshift.io/hostname", text(node, "/hostName"));
     annotate("bmac.agent-install.openshift.io/role", text(node, "/role"));
     annotate("bmac.agent-install.openshift.io/installer-args", text(node, "/installerArgs"));
-    annotate("bmac.agent-install.openshift.io/ignition-config-overrides", text(node, "/ignitionConfigOverride"));
+    annotate(
+        "bmac.agent-install.openshift.io/ignition-config-overrides",
+        text(node, "/ignitionConfigOverride"),
+    );
     for (label, value) in entries(node, "/nodeLabels") {
         let key = format!("bmac.agent-install.openshift.io.node-label.{label}");
         annotate(&key, value.as_str().unwrap_or_default());

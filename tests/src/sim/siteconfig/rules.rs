@@ -37,7 +37,9 @@ fn general() -> Policy<'static> {
     let node_json = |field: &str, message: &str| {
         Rule::new(
             &format!("object.spec.nodes.all(n, {})", is_json("n", field)),
-            &format!("validation failed: invalid JSON field(s): {message} is not a valid JSON-formatted string"),
+            &format!(
+                "validation failed: invalid JSON field(s): {message} is not a valid JSON-formatted string"
+            ),
         )
     };
     Policy {
@@ -113,26 +115,47 @@ const NODE_CHANGES: &str = "object.spec.nodes.map(n, oldObject.spec.nodes.filter
 const UPDATE_VARIABLES: &[(&str, &str)] = &[
     ("isUpdate", "request.operation == 'UPDATE'"),
     ("changed", "variables.isUpdate && object.spec != oldObject.spec"),
-    ("reasons", "has(object.status) && has(object.status.conditions) \
-                 ? object.status.conditions.filter(c, c.type == 'Provisioned').map(c, c.reason) : []"),
+    (
+        "reasons",
+        "has(object.status) && has(object.status.conditions) \
+                 ? object.status.conditions.filter(c, c.type == 'Provisioned').map(c, c.reason) : []",
+    ),
     ("completed", "variables.reasons.exists(r, r == 'Completed')"),
-    ("wasHeld", "variables.isUpdate && has(oldObject.spec.holdInstallation) && oldObject.spec.holdInstallation"),
+    (
+        "wasHeld",
+        "variables.isUpdate && has(oldObject.spec.holdInstallation) && oldObject.spec.holdInstallation",
+    ),
     ("isHeld", "has(object.spec.holdInstallation) && object.spec.holdInstallation"),
     ("free", "variables.wasHeld && !variables.completed"),
-    ("done", "has(object.status) && has(object.status.reinstall) && has(object.status.reinstall.observedGeneration) \
-              ? object.status.reinstall.observedGeneration : ''"),
-    ("running", "has(object.status) && has(object.status.reinstall) && has(object.status.reinstall.inProgressGeneration) \
-                 && !has(object.status.reinstall.requestEndTime)"),
+    (
+        "done",
+        "has(object.status) && has(object.status.reinstall) && has(object.status.reinstall.observedGeneration) \
+              ? object.status.reinstall.observedGeneration : ''",
+    ),
+    (
+        "running",
+        "has(object.status) && has(object.status.reinstall) && has(object.status.reinstall.inProgressGeneration) \
+                 && !has(object.status.reinstall.requestEndTime)",
+    ),
     ("reinstall", "has(object.spec.reinstall) && object.spec.reinstall.generation != variables.done"),
-    ("allowed", "['extraAnnotations', 'extraLabels', 'suppressedManifests', 'pruneManifests', 'clusterImageSetNameRef', \
-                 'cpuArchitecture', 'nodes'] + (variables.reinstall ? ['reinstall'] : [])"),
-    ("nodeAllowed", "['extraAnnotations', 'extraLabels', 'suppressedManifests', 'pruneManifests'] \
-                     + (variables.reinstall ? ['bmcAddress', 'bootMACAddress', 'nodeNetwork', 'rootDeviceHints'] : [])"),
+    (
+        "allowed",
+        "['extraAnnotations', 'extraLabels', 'suppressedManifests', 'pruneManifests', 'clusterImageSetNameRef', \
+                 'cpuArchitecture', 'nodes'] + (variables.reinstall ? ['reinstall'] : [])",
+    ),
+    (
+        "nodeAllowed",
+        "['extraAnnotations', 'extraLabels', 'suppressedManifests', 'pruneManifests'] \
+                     + (variables.reinstall ? ['bmcAddress', 'bootMACAddress', 'nodeNetwork', 'rootDeviceHints'] : [])",
+    ),
     ("judge", "variables.changed && variables.completed && !variables.free"),
-    ("fields", "!variables.judge ? [] : \
+    (
+        "fields",
+        "!variables.judge ? [] : \
                 object.spec.filter(k, !(k in variables.allowed) \
                   && !(k in oldObject.spec && oldObject.spec[k] == object.spec[k])) \
-                + oldObject.spec.filter(k, !(k in variables.allowed) && !(k in object.spec))"),
+                + oldObject.spec.filter(k, !(k in variables.allowed) && !(k in object.spec))",
+    ),
 ];
 
 fn updates() -> Policy<'static> {
