@@ -208,7 +208,7 @@ pub struct Options {
     pub control: Control,
     /// Where events go.
     pub events: Option<UnboundedSender<Event>>,
-    /// How many ClusterInstances are worked on at once.
+    /// How many `ClusterInstances` are worked on at once.
     pub workers: usize,
 }
 
