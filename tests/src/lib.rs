@@ -2,4 +2,5 @@
 //! hardware or OpenShift, and the demo. Nothing of the product depends on this crate.
 
 pub mod lab;
+pub mod scene;
 pub mod sim;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::PartialObjectMeta;
 use manager_core::plan::APPLIED_HASH;
 use manager_core::request::names::{ClusterNamespace, Taken};
@@ -21,7 +21,6 @@ use serde_json::Value;
 use crate::runtime::act::CallError;
 use crate::runtime::context::Context;
 use crate::runtime::key::Key;
-use crate::runtime::memo::ConfigMapData;
 use crate::runtime::world::{ONLY, REQUEST_BY_NAME, TEMPLATE_BY_NAME, claimed_names};
 
 /// Templates prepared for requests, once per version of the template and of its ConfigMaps.
@@ -32,12 +31,12 @@ impl Templates {
     fn prepare(
         &self,
         template: &ClusterTemplate,
-        cluster: Option<&ConfigMapData>,
-        policy: Option<&ConfigMapData>,
+        cluster: Option<&ConfigMap>,
+        policy: Option<&ConfigMap>,
     ) -> Arc<Template> {
         let meta = &template.metadata;
         let id = meta.uid.clone().unwrap_or_default();
-        let of = |map: Option<&ConfigMapData>| map.map(|m| m.version.clone()).unwrap_or_default();
+        let of = |map: Option<&ConfigMap>| map.and_then(|m| m.metadata.resource_version.clone()).unwrap_or_default();
         let version =
             format!("{}/{}/{}", meta.generation.unwrap_or_default(), of(cluster), of(policy));
         let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,8 +45,9 @@ impl Templates {
         {
             return prepared.clone();
         }
-        let prepared =
-            Arc::new(Template::prepare(template, cluster.map(|c| &c.data), policy.map(|p| &p.data)));
+        let data = |map: Option<&ConfigMap>| map.map(|m| m.data.clone().unwrap_or_default());
+        let (cluster, policy) = (data(cluster), data(policy));
+        let prepared = Arc::new(Template::prepare(template, cluster.as_ref(), policy.as_ref()));
         map.insert(id, (version, prepared.clone()));
         prepared
     }
@@ -246,7 +246,7 @@ async fn extras(
     }
     for name in resources::extra_manifest_names(&input.cluster) {
         ctx.interests.request_config_maps.note(&Key::new(ns, name), who);
-        let data = ctx.config_maps.read(ctx, ns, name).await?.map(|m| m.data.clone());
+        let data = ctx.config_maps.read(ctx, ns, name).await?.map(|m| m.data.clone().unwrap_or_default());
         let copy = ctx.world.config_maps.get(&input.cluster_name, name);
         let copy = copy.and_then(|m| applied_hash(m.as_ref()));
         out.extra_manifests.insert(name.to_owned(), ExtraManifest { data, copy });

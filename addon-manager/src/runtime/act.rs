@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestCondition};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::core::Status;
 use manager_core::plan::{self, Fault, FaultClass, Step, Target};
 use serde_json::{Value, json};
@@ -54,10 +54,10 @@ fn classify(status: &Status) -> FaultClass {
     if status.is_conflict() {
         return FaultClass::Conflict;
     }
-    // A namespace that is being removed answers 403 as well; that heals without the user.
-    let dying = status.message.contains("being terminated");
+    // A namespace that is being removed, and missing rights of our own, answer 403 as well: not the user's fault.
+    let ours = status.message.contains("being terminated") || status.message.contains("is forbidden: User ");
     match status.code {
-        400 | 403 | 422 if !dying => FaultClass::Invalid,
+        400 | 403 | 422 if !ours => FaultClass::Invalid,
         _ => FaultClass::Transient,
     }
 }
@@ -203,7 +203,12 @@ async fn approve(ctx: &Context, name: &str, condition: &str, reason: &str, messa
         last_update_time: Some(Time(ctx.clock.now())),
         ..CertificateSigningRequestCondition::default()
     });
-    let answer = call(api.replace_approval(name, &PostParams::default(), &csr)).await?;
+    let body = json!({
+        "metadata": {"resourceVersion": csr.metadata.resource_version},
+        "status": {"conditions": csr.status.as_ref().and_then(|s| s.conditions.as_ref())},
+    });
+    let params = PatchParams { field_manager: Some(plan::manager::OBJECTS.to_owned()), ..PatchParams::default() };
+    let answer = call(api.patch_approval(name, &params, &Patch::Merge(&body))).await?;
     info!(name, condition, reason, "certificate signing request decided");
     ctx.world.put_csr(answer, &ctx.queues);
     Ok(())
@@ -268,23 +273,3 @@ where
     ctx.absorb(&api, &answer);
     Ok(true)
 }
-
-/// Adds or removes our finalizer by a merge patch of the whole list, guarded by the resource version.
-pub(crate) fn finalizers<K>(object: &K, name: &str, present: bool) -> Step
-where
-    K: kube::Resource<DynamicType = ()>,
-{
-    let meta = object.meta();
-    let mut list = meta.finalizers.clone().unwrap_or_default();
-    list.retain(|f| f != name);
-    if present {
-        list.push(name.to_owned());
-    }
-    Step::Merge {
-        target: Target::of::<K>(meta.namespace.as_deref(), meta.name.as_deref().unwrap_or_default()),
-        patch: json!({"metadata": {"finalizers": list}}),
-        manager: plan::manager::OBJECTS,
-        resource_version: meta.resource_version.clone(),
-    }
-}
-

@@ -13,6 +13,7 @@ use super::memo::{ConfigMaps, DryRuns, Interest, Secrets};
 use super::queue::Queue;
 use super::world::World;
 use crate::config::Config;
+use crate::hardware::Memory;
 use crate::metrics::Metrics;
 use crate::request::Templates;
 
@@ -107,6 +108,8 @@ pub(crate) struct Context {
     pub interests: Interests,
     /// Templates prepared for requests.
     pub templates: Templates,
+    /// What the last run of the planner decided.
+    pub hardware: Memory,
     recorder: Recorder,
 }
 
@@ -133,6 +136,7 @@ impl Context {
             secrets: Secrets::default(),
             interests: Interests::default(),
             templates: Templates::default(),
+            hardware: Memory::default(),
         })
     }
 

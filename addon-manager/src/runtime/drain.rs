@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use manager_core::plan::{FaultClass, Wake};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, debug, info_span, warn};
+use tracing::{Instrument, debug, info, info_span, warn};
 
 use super::act::CallError;
 use super::context::Context;
@@ -106,7 +106,7 @@ async fn one<A: Area>(ctx: Arc<Context>, key: Key) {
                     queue.add_after(key, CONFLICT);
                 }
                 FaultClass::Invalid => {
-                    debug!(message, "waiting for a change of the input");
+                    info!(message, "refused; waiting for a change of the input");
                     queue.done(&key, false);
                     if let Some(delay) = delay(wake, ctx.clock.now()) {
                         queue.add_after(key, delay);

@@ -8,7 +8,7 @@ use kube::Resource;
 use kube::api::PartialObjectMeta;
 use manifests::addon::SpokeReport;
 use manifests::clcm::{AllocatedNode, ClusterTemplate, FirmwareCatalog, HardwareProfile, NodeAllocationRequest, ProvisioningRequest};
-use manifests::meta::{annotations, labels};
+use manifests::meta::labels;
 use manifests::metal3::{BareMetalHost, HardwareData, HostFirmwareComponents, HostFirmwareSettings, PreprovisioningImage};
 use manifests::ocloud::{Location, OCloudSite, ResourcePool};
 use manifests::ocm::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedCluster, ManagedClusterAddOn, ManifestWork};
@@ -35,10 +35,6 @@ pub(crate) fn inventory_key<K: Resource<DynamicType = ()>>(object: &K) -> Key {
 
 fn label<'a, K: Resource>(object: &'a K, key: &str) -> Option<&'a str> {
     object.meta().labels.as_ref().and_then(|l| l.get(key)).map(String::as_str)
-}
-
-fn is_present<K: Resource>(object: &K, annotation: &str) -> bool {
-    object.meta().annotations.as_ref().is_some_and(|a| a.contains_key(annotation))
 }
 
 /// Whether anything but the status, and what hangs on it, changed.
@@ -203,8 +199,6 @@ pub(crate) fn hosts(ctx: &Context, change: &Change<BareMetalHost>) {
             ctx.queues.node.add(Key::new(&ctx.config.namespace, node));
             if let Some(node) = ctx.world.nodes.get(&ctx.config.namespace, node) {
                 ctx.queues.allocation.add(Key::new(&ctx.config.namespace, &node.spec.node_allocation_request));
-            } else if let Some(owner) = label(side, labels::ALLOCATION) {
-                ctx.queues.allocation.add(Key::new(&ctx.config.namespace, owner));
             }
         }
     }
@@ -426,9 +420,4 @@ pub(crate) fn served(ctx: &Context) {
     ctx.world.templates.keys().into_iter().for_each(|k| ctx.queues.template.add(k));
     ctx.world.requests.keys().into_iter().for_each(|k| ctx.queues.request.add(k));
     plan_if_waiting(ctx);
-}
-
-/// Whether a request asks to be left alone at deletion.
-pub(crate) fn skips_cleanup(request: &ProvisioningRequest) -> bool {
-    is_present(request, annotations::SKIP_CLEANUP)
 }

@@ -61,6 +61,16 @@ impl Cached for ProvisioningRequest {
     }
 }
 
+/// The cluster that a request is about: the one that it built, else the one that it asks for.
+pub(crate) fn claimed_cluster(request: &ProvisioningRequest) -> Option<String> {
+    let details = request.status.as_ref().and_then(|s| s.extensions.as_ref()).and_then(|e| e.cluster_details.as_ref());
+    details.and_then(|d| d.name.clone()).or_else(|| {
+        let parameters = request.spec.template_parameters.value();
+        let name = parameters.pointer("/clusterInstanceParameters/clusterName")?.as_str()?;
+        Some(name.to_owned())
+    })
+}
+
 /// The cluster name and the node cluster name that a request asks for, told apart by a prefix (spec/02 B-23).
 pub(crate) fn claimed_names(request: &ProvisioningRequest) -> Vec<String> {
     let parameters = request.spec.template_parameters.value();

@@ -18,9 +18,7 @@ use super::schema::{
 pub fn crds() -> Vec<CustomResourceDefinition> {
     vec![
         host(),
-        Kind::new("DataImage", "dataimages")
-            .status(data_image_status())
-            .crd(object([("url*", string())])),
+        Kind::new("DataImage", "dataimages").status(data_image_status()).crd(object([("url*", string())])),
         Kind::new("FirmwareSchema", "firmwareschemas").crd(firmware_schema()),
         hardware_data(),
         Kind::new("HostFirmwareComponents", "hostfirmwarecomponents")
@@ -48,13 +46,7 @@ struct Kind {
 
 impl Kind {
     fn new(name: &'static str, plural: &'static str) -> Self {
-        Kind {
-            name,
-            plural,
-            short: None,
-            columns: Vec::new(),
-            status: None,
-        }
+        Kind { name, plural, short: None, columns: Vec::new(), status: None }
     }
 
     fn short(mut self, names: &[&str]) -> Self {
@@ -86,13 +78,7 @@ impl Kind {
         let mut root = object([
             ("apiVersion", string()),
             ("kind", string()),
-            (
-                "metadata",
-                Schema {
-                    type_: Some("object".to_owned()),
-                    ..Schema::default()
-                },
-            ),
+            ("metadata", Schema { type_: Some("object".to_owned()), ..Schema::default() }),
             ("spec", spec),
         ]);
         root.x_kubernetes_preserve_unknown_fields = None;
@@ -121,9 +107,7 @@ impl Kind {
                     storage: true,
                     subresources,
                     additional_printer_columns: (!self.columns.is_empty()).then_some(self.columns),
-                    schema: Some(CustomResourceValidation {
-                        open_api_v3_schema: Some(root),
-                    }),
+                    schema: Some(CustomResourceValidation { open_api_v3_schema: Some(root) }),
                     ..CustomResourceDefinitionVersion::default()
                 }],
                 ..CustomResourceDefinitionSpec::default()
@@ -164,10 +148,7 @@ fn host_spec() -> Schema {
         ("customDeploy", object([("method*", string())])),
         ("preprovisioningNetworkDataName", string()),
         ("externallyProvisioned", boolean()),
-        (
-            "automatedCleaningMode",
-            default_to(one_of(&["metadata", "disabled"]), json!("metadata")),
-        ),
+        ("automatedCleaningMode", default_to(one_of(&["metadata", "disabled"]), json!("metadata"))),
         ("consumerRef", map_of_names()),
         ("architecture", string()),
         ("disablePowerOff", boolean()),
@@ -195,32 +176,18 @@ fn image() -> Schema {
 fn host_status() -> Schema {
     let credentials = || {
         object([
-            (
-                "credentials",
-                object([("name", string()), ("namespace", string())]),
-            ),
+            ("credentials", object([("name", string()), ("namespace", string())])),
             ("credentialsVersion", string()),
         ])
     };
     let operation = || {
-        let moment = || Schema {
-            nullable: Some(true),
-            ..date_time()
-        };
+        let moment = || Schema { nullable: Some(true), ..date_time() };
         object([("start", moment()), ("end", moment())])
     };
     object([
         (
             "operationalStatus*",
-            one_of(&[
-                "",
-                "OK",
-                "discovered",
-                "error",
-                "delayed",
-                "detached",
-                "servicing",
-            ]),
+            one_of(&["", "OK", "discovered", "error", "delayed", "detached", "servicing"]),
         ),
         (
             "errorType",
@@ -262,13 +229,7 @@ fn host_status() -> Schema {
                 ("customDeploy", object([("method*", string())])),
             ]),
         ),
-        (
-            "conditions",
-            Schema {
-                max_items: Some(32),
-                ..conditions()
-            },
-        ),
+        ("conditions", Schema { max_items: Some(32), ..conditions() }),
     ])
 }
 
@@ -276,18 +237,11 @@ fn hardware() -> Schema {
     object([
         (
             "systemVendor",
-            object([
-                ("manufacturer", string()),
-                ("productName", string()),
-                ("serialNumber", string()),
-            ]),
+            object([("manufacturer", string()), ("productName", string()), ("serialNumber", string())]),
         ),
         (
             "firmware",
-            object([(
-                "bios",
-                object([("date", string()), ("vendor", string()), ("version", string())]),
-            )]),
+            object([("bios", object([("date", string()), ("vendor", string()), ("version", string())]))]),
         ),
         ("ramMebibytes", integer()),
         ("hostname", string()),
@@ -353,10 +307,7 @@ fn firmware_schema() -> Schema {
         (
             "schema*",
             map(object([
-                (
-                    "attribute_type",
-                    one_of(&["Enumeration", "String", "Integer", "Boolean", "Password"]),
-                ),
+                ("attribute_type", one_of(&["Enumeration", "String", "Integer", "Boolean", "Password"])),
                 ("allowable_values", list(string())),
                 ("lower_bound", integer()),
                 ("upper_bound", integer()),

@@ -258,28 +258,19 @@ impl ProvisioningState {
 
     /// The host runs a system: nobody may claim it, power it or reinstall it as if it were free.
     pub fn is_provisioned(self) -> bool {
-        matches!(
-            self,
-            ProvisioningState::Provisioned | ProvisioningState::ExternallyProvisioned
-        )
+        matches!(self, ProvisioningState::Provisioned | ProvisioningState::ExternallyProvisioned)
     }
 }
 
 impl BareMetalHost {
     /// State of the operator's state machine; `None` before the operator saw the host.
     pub fn state(&self) -> ProvisioningState {
-        self.status
-            .as_ref()
-            .map(|s| s.provisioning.state)
-            .unwrap_or_default()
+        self.status.as_ref().map(|s| s.provisioning.state).unwrap_or_default()
     }
 
     /// Health as the operator sees it.
     pub fn operational_status(&self) -> OperationalStatus {
-        self.status
-            .as_ref()
-            .map(|s| s.operational_status)
-            .unwrap_or_default()
+        self.status.as_ref().map(|s| s.operational_status).unwrap_or_default()
     }
 
     /// Value of a label.

@@ -14,10 +14,7 @@ pub(super) type Schema = JSONSchemaProps;
 pub(super) const MAC: &str = "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}";
 
 fn typed(type_: &str) -> Schema {
-    Schema {
-        type_: Some(type_.to_owned()),
-        ..Schema::default()
-    }
+    Schema { type_: Some(type_.to_owned()), ..Schema::default() }
 }
 
 pub(super) fn string() -> Schema {
@@ -33,24 +30,15 @@ pub(super) fn integer() -> Schema {
 }
 
 pub(super) fn int64() -> Schema {
-    Schema {
-        format: Some("int64".to_owned()),
-        ..integer()
-    }
+    Schema { format: Some("int64".to_owned()), ..integer() }
 }
 
 pub(super) fn double() -> Schema {
-    Schema {
-        format: Some("double".to_owned()),
-        ..typed("number")
-    }
+    Schema { format: Some("double".to_owned()), ..typed("number") }
 }
 
 pub(super) fn date_time() -> Schema {
-    Schema {
-        format: Some("date-time".to_owned()),
-        ..string()
-    }
+    Schema { format: Some("date-time".to_owned()), ..string() }
 }
 
 pub(super) fn int_or_string() -> Schema {
@@ -62,43 +50,23 @@ pub(super) fn int_or_string() -> Schema {
 }
 
 pub(super) fn one_of(values: &[&str]) -> Schema {
-    Schema {
-        enum_: Some(
-            values
-                .iter()
-                .map(|v| JSON(Value::String((*v).to_owned())))
-                .collect(),
-        ),
-        ..string()
-    }
+    Schema { enum_: Some(values.iter().map(|v| JSON(Value::String((*v).to_owned()))).collect()), ..string() }
 }
 
 pub(super) fn pattern(regex: &str) -> Schema {
-    Schema {
-        pattern: Some(regex.to_owned()),
-        ..string()
-    }
+    Schema { pattern: Some(regex.to_owned()), ..string() }
 }
 
 pub(super) fn default_to(schema: Schema, value: Value) -> Schema {
-    Schema {
-        default: Some(JSON(value)),
-        ..schema
-    }
+    Schema { default: Some(JSON(value)), ..schema }
 }
 
 pub(super) fn list(items: Schema) -> Schema {
-    Schema {
-        items: Some(JSONSchemaPropsOrArray::Schema(Box::new(items))),
-        ..typed("array")
-    }
+    Schema { items: Some(JSONSchemaPropsOrArray::Schema(Box::new(items))), ..typed("array") }
 }
 
 pub(super) fn map(values: Schema) -> Schema {
-    Schema {
-        additional_properties: Some(JSONSchemaPropsOrBool::Schema(Box::new(values))),
-        ..typed("object")
-    }
+    Schema { additional_properties: Some(JSONSchemaPropsOrBool::Schema(Box::new(values))), ..typed("object") }
 }
 
 /// An object; a name that ends with `*` is required. Fields that we do not name are kept.
@@ -127,20 +95,8 @@ pub(super) fn conditions() -> Schema {
         x_kubernetes_list_map_keys: Some(vec!["type".to_owned()]),
         ..list(object([
             ("lastTransitionTime*", date_time()),
-            (
-                "message*",
-                Schema {
-                    max_length: Some(32_768),
-                    ..string()
-                },
-            ),
-            (
-                "observedGeneration",
-                Schema {
-                    minimum: Some(0.0),
-                    ..int64()
-                },
-            ),
+            ("message*", Schema { max_length: Some(32_768), ..string() }),
+            ("observedGeneration", Schema { minimum: Some(0.0), ..int64() }),
             (
                 "reason*",
                 Schema {
@@ -150,13 +106,7 @@ pub(super) fn conditions() -> Schema {
                 },
             ),
             ("status*", one_of(&["True", "False", "Unknown"])),
-            (
-                "type*",
-                Schema {
-                    max_length: Some(316),
-                    ..string()
-                },
-            ),
+            ("type*", Schema { max_length: Some(316), ..string() }),
         ]))
     }
 }

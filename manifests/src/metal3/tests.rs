@@ -36,10 +36,7 @@ fn reads_a_full_host_and_keeps_what_we_use() {
     assert_eq!(&*status.error_message, "boom");
     assert_eq!(host.boot_mac(), Some("02:00:5e:01:01:01"));
     assert_eq!(host.spec.automated_cleaning_mode, Some(CleaningMode::Metadata));
-    assert_eq!(
-        host.spec.consumer_ref.as_ref().unwrap().name.as_deref(),
-        Some("m")
-    );
+    assert_eq!(host.spec.consumer_ref.as_ref().unwrap().name.as_deref(), Some("m"));
 }
 
 #[test]
@@ -81,22 +78,10 @@ fn state_texts_round_trip() {
         Deleting,
     ] {
         assert_eq!(serde_json::to_value(state).unwrap(), json!(state.as_str()));
-        assert_eq!(
-            serde_json::from_value::<ProvisioningState>(json!(state.as_str())).unwrap(),
-            state
-        );
+        assert_eq!(serde_json::from_value::<ProvisioningState>(json!(state.as_str())).unwrap(), state);
     }
-    for error in [
-        "servicing error",
-        "power management error",
-        "provisioned registration error",
-    ] {
-        assert_eq!(
-            serde_json::from_value::<ErrorType>(json!(error))
-                .unwrap()
-                .as_str(),
-            error
-        );
+    for error in ["servicing error", "power management error", "provisioned registration error"] {
+        assert_eq!(serde_json::from_value::<ErrorType>(json!(error)).unwrap().as_str(), error);
     }
 }
 
@@ -131,29 +116,17 @@ fn reads_hardware_settings_components_and_schema() {
                             "B": {"attribute_type": "Blob"}, "C": {}}}
     }))
     .unwrap();
-    assert_eq!(
-        schema.spec.schema["A"].attribute_type,
-        Some(AttributeType::Integer)
-    );
-    assert_eq!(
-        schema.spec.schema["B"].attribute_type,
-        Some(AttributeType::Other("Blob".into()))
-    );
+    assert_eq!(schema.spec.schema["A"].attribute_type, Some(AttributeType::Integer));
+    assert_eq!(schema.spec.schema["B"].attribute_type, Some(AttributeType::Other("Blob".into())));
     assert_eq!(schema.spec.schema["C"].attribute_type, None);
 }
 
 #[test]
 fn an_empty_update_list_is_written() {
     let components = HostFirmwareComponents::new("edge-1", HostFirmwareComponentsSpec::default());
-    assert_eq!(
-        serde_json::to_value(&components).unwrap()["spec"],
-        json!({"updates": []})
-    );
+    assert_eq!(serde_json::to_value(&components).unwrap()["spec"], json!({"updates": []}));
     let settings = HostFirmwareSettings::new("edge-1", HostFirmwareSettingsSpec::default());
-    assert_eq!(
-        serde_json::to_value(&settings).unwrap()["spec"],
-        json!({"settings": {}})
-    );
+    assert_eq!(serde_json::to_value(&settings).unwrap()["spec"], json!({"settings": {}}));
 }
 
 #[test]
@@ -175,16 +148,10 @@ fn crds_carry_names_columns_and_required_fields() {
     );
     let host = serde_json::to_value(&all[0]).unwrap();
     let version = &host["spec"]["versions"][0];
-    assert_eq!(
-        version["additionalPrinterColumns"][1]["jsonPath"],
-        ".status.provisioning.state"
-    );
+    assert_eq!(version["additionalPrinterColumns"][1]["jsonPath"], ".status.provisioning.state");
     let spec = &version["schema"]["openAPIV3Schema"]["properties"]["spec"];
     assert_eq!(spec["required"], json!(["online"]));
     assert_eq!(spec["x-kubernetes-preserve-unknown-fields"], true);
-    let with_status: Vec<_> = all
-        .iter()
-        .map(|c| c.spec.versions[0].subresources.is_some())
-        .collect();
+    let with_status: Vec<_> = all.iter().map(|c| c.spec.versions[0].subresources.is_some()).collect();
     assert_eq!(with_status, [true, true, false, false, true, true, false, true]);
 }

@@ -27,7 +27,7 @@ const AT_ONCE: usize = 6;
 /// Reads the objects of a text of YAML documents; `List` objects are opened, empty documents skipped.
 pub fn documents(text: &str) -> Result<Vec<DynamicObject>> {
     let mut objects = Vec::new();
-    for document in serde_saphyr::from_multiple::<Value>(text)? {
+    for document in manifests::meta::yaml::documents(text)? {
         match document.get("items").and_then(Value::as_array) {
             Some(items)
                 if document
@@ -78,6 +78,8 @@ pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>> {
     for path in paths {
         if path.is_dir() {
             found.extend(files(&path)?);
+        } else if path.file_stem().is_some_and(|stem| stem == "kustomization") {
+            // For kustomize and Argo CD: it lists files, and is no object of a cluster.
         } else if path
             .extension()
             .is_some_and(|ending| ending == "yaml" || ending == "yml" || ending == "json")

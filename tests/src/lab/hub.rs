@@ -1,6 +1,6 @@
 //! The hub: an API server with the real controllers of Open Cluster Management.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -35,6 +35,26 @@ const CRDS: [(&str, &str); 6] = [
     ("addon/v1alpha1", ""),
 ];
 
+/// Which CRDs the hub gets besides those of OCM.
+#[derive(Clone, Debug, Default)]
+pub enum Crds {
+    /// Those that we generate: the product's own, and those of others that the lab needs.
+    #[default]
+    Ours,
+    /// All YAML files below a folder, to compare with the published ones.
+    Folder(PathBuf),
+}
+
+impl Crds {
+    fn objects(&self) -> Result<Vec<DynamicObject>> {
+        let crds = match self {
+            Self::Folder(folder) => return apply::folder(folder),
+            Self::Ours => manifests::crds::own().into_iter().chain(manifests::crds::lab()),
+        };
+        crds.map(|crd| apply::object(serde_json::to_value(crd)?)).collect()
+    }
+}
+
 /// A running hub.
 #[derive(Clone, Debug)]
 pub struct Hub {
@@ -51,11 +71,12 @@ impl std::ops::Deref for Hub {
 }
 
 impl Hub {
-    /// Starts API server, controller manager, the CRDs, and OCM's controllers; returns when the set `global` exists,
+    /// Starts API server, controller manager, the CRDs (also those of the product), and OCM's controllers; returns when the set `global` exists,
     /// that is, when OCM works.
-    pub async fn start(base: &Base) -> Result<Self> {
+    pub async fn start(base: &Base, crds: &Crds) -> Result<Self> {
         let api = ApiServer::start(base, "hub").await?;
-        apply::crds(&api.client(), ocm_crds(base)?).await.context("OCM's CRDs")?;
+        let crds = ocm_crds(base)?.into_iter().chain(crds.objects()?).collect();
+        apply::crds(&api.client(), crds).await.context("the hub's CRDs")?;
         for namespace in [OCM_NAMESPACE, OPERATOR_NAMESPACE] {
             api.namespace(namespace).await?;
         }

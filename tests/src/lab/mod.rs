@@ -18,6 +18,7 @@ pub mod apply;
 pub mod audit;
 pub mod base;
 pub mod cache;
+pub mod http;
 pub mod hub;
 pub mod klusterlet;
 pub mod kubeconfig;
@@ -43,7 +44,7 @@ use tokio::sync::OnceCell;
 
 pub use apiserver::ApiServer;
 pub use base::Base;
-pub use hub::Hub;
+pub use hub::{Crds, Hub};
 pub use spoke::Spoke;
 
 /// A hub, and spokes as they are asked for.
@@ -59,9 +60,14 @@ static SHARED: OnceCell<Lab> = OnceCell::const_new();
 impl Lab {
     /// Starts a lab of its own. Prefer [`Lab::shared`] in tests.
     pub async fn start() -> Result<Self> {
+        Self::start_with(&Crds::Ours).await
+    }
+
+    /// Starts a lab of its own whose hub has these CRDs.
+    pub async fn start_with(crds: &Crds) -> Result<Self> {
         let dir = new_dir()?;
         let base = Base::start(&dir).await.inspect_err(|_| keep("the lab did not start"))?;
-        let hub = Hub::start(&base).await.inspect_err(|_| keep("the hub did not start"))?;
+        let hub = Hub::start(&base, crds).await.inspect_err(|_| keep("the hub did not start"))?;
         Ok(Self { base, hub, spokes: Mutex::default() })
     }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -10,8 +12,13 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::sync::OnceCell;
 
 use super::base::Base;
+use super::cache;
+use super::http;
 use super::hub::Hub;
+use super::klusterlet::ADDON_NAMESPACE;
+use super::pod::{Pod, PodOptions};
 use super::progress::Step;
+use super::spoke::Spoke;
 use super::supervisor::{Exit, Kind, Proc, Program, Rank};
 
 /// Where the built programs are.
@@ -71,7 +78,16 @@ async fn build_all(arguments: &[&str]) -> Result<BTreeMap<String, PathBuf>> {
     }
     let mut step = Step::start(format!("lab: cargo build {}", arguments.join(" ")));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut child = tokio::process::Command::new(cargo)
+    let mut command = tokio::process::Command::new(cargo);
+    // What cargo told this process about its own package would make build scripts run, and crates compile, again.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_"].iter().any(|p| text.starts_with(p))
+        {
+            command.env_remove(&name);
+        }
+    }
+    let mut child = command
         .args(["build", "--message-format", "json-render-diagnostics"])
         .args(arguments)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
@@ -89,7 +105,7 @@ async fn build_all(arguments: &[&str]) -> Result<BTreeMap<String, PathBuf>> {
     });
     let mut lines = BufReader::new(child.stdout.take().context("piped")?).lines();
     let mut programs = BTreeMap::new();
-    let mut tick = tokio::time::interval(std::time::Duration::from_millis(500));
+    let mut tick = tokio::time::interval(Duration::from_millis(500));
     loop {
         tokio::select! {
             line = lines.next_line() => match line? {
@@ -117,9 +133,9 @@ async fn build_all(arguments: &[&str]) -> Result<BTreeMap<String, PathBuf>> {
 pub struct ManagerOptions {
     /// Name of the process, for several replicas; `manager` if empty.
     pub name: String,
-    /// Arguments of its command line.
+    /// Arguments of its command line, after those that the lab needs.
     pub arguments: Vec<String>,
-    /// Its environment, on top of `KUBECONFIG` and `OCLOUD_MANAGER_NAMESPACE`.
+    /// Its environment.
     pub environment: BTreeMap<String, String>,
     /// Build profile.
     pub profile: Profile,
@@ -130,6 +146,7 @@ pub struct ManagerOptions {
 pub struct Manager {
     process: Proc,
     account: (String, String),
+    health: String,
 }
 
 impl Manager {
@@ -139,15 +156,33 @@ impl Manager {
         let account = hub.install_rights(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts")).await?;
         let kubeconfig = hub.kubeconfig_as(&account.0, &account.1).await?;
         let name = if options.name.is_empty() { "manager" } else { &options.name };
+        let health = format!("127.0.0.1:{}", cache::free_port()?);
         let mut program = Program::new(name, &programs.manager, Rank::Product)
+            .flag("--kubeconfig", kubeconfig.display())
+            .flag("--namespace", &account.0)
+            .flag("--health-address", &health)
+            .flag("--identity", name)
             .args(options.arguments.iter().cloned())
-            .env("KUBECONFIG", kubeconfig.display().to_string())
-            .env("OCLOUD_MANAGER_NAMESPACE", &account.0)
             .env("RUST_BACKTRACE", "1");
         for (name, value) in &options.environment {
             program = program.env(name, value);
         }
-        Ok(Self { process: base.spawn(program).await?, account })
+        Ok(Self { process: base.spawn(program).await?, account, health })
+    }
+
+    /// Waits until `/readyz` is fine.
+    pub async fn until_ready(&self, limit: Duration) -> Result<()> {
+        self.process.until_ready("/readyz is fine", limit, || http::is_fine(&self.health, "/readyz")).await
+    }
+
+    /// Its metrics, as text.
+    pub async fn metrics(&self) -> Result<String> {
+        Ok(http::get(&self.health, "/metrics").await?.1)
+    }
+
+    /// `host:port` of `/healthz`, `/readyz` and `/metrics`.
+    pub fn health_address(&self) -> &str {
+        &self.health
     }
 
     /// The process.
@@ -180,4 +215,21 @@ impl Manager {
     pub async fn thaw(&self) -> Result<bool> {
         self.process.signal(Kind::Cont).await
     }
+}
+
+/// Name of the agent's Deployment on a spoke.
+pub const AGENT_DEPLOYMENT: &str = "ocloud-agent";
+
+/// Runs the agent on a spoke as soon as the add-on's ManifestWork has brought its Deployment, with exactly the files and
+/// rights that its pod would have.
+pub async fn agent(base: &Base, spoke: &Arc<Spoke>) -> Result<Pod> {
+    let programs = programs(Profile::Dev).await?;
+    let options = PodOptions {
+        namespace: ADDON_NAMESPACE.to_owned(),
+        deployment: AGENT_DEPLOYMENT.to_owned(),
+        program: programs.agent,
+        environment: BTreeMap::new(),
+        arguments: Vec::new(),
+    };
+    Pod::follow(base, spoke.clone(), options)
 }

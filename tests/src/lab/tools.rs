@@ -256,7 +256,7 @@ fn build(tool: Tool, target: &Path, number: usize, count: usize) -> Result<()> {
     let module = tool.module();
     let dir = target.parent().context("a tool has a folder")?;
     fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
-    remove_unfinished(dir, tool)?;
+    remove_unfinished(dir)?;
     let unfinished = dir.join(format!(".{}.{}.tmp", tool.name(), std::process::id()));
     let log = dir.join(format!("{}.log", tool.name()));
     let mut step = Step::start(format!("lab tools: building {} ({number} of {count})", tool.name()));
@@ -293,14 +293,12 @@ fn build(tool: Tool, target: &Path, number: usize, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Removes what an interrupted build of the same tool left; the caller holds the build lock.
-fn remove_unfinished(dir: &Path, tool: Tool) -> Result<()> {
-    let start = format!(".{}.", tool.name());
+/// Removes what interrupted builds left; the caller holds the build lock.
+fn remove_unfinished(dir: &Path) -> Result<()> {
     for entry in fs::read_dir(dir).with_context(|| format!("reading {}", dir.display()))? {
-        let entry = entry?;
-        let is_unfinished = entry.path().extension().is_some_and(|extension| extension == "tmp");
-        if is_unfinished && entry.file_name().to_string_lossy().starts_with(&start) {
-            fs::remove_file(entry.path())?;
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "tmp") {
+            fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
         }
     }
     Ok(())

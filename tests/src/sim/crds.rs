@@ -24,7 +24,8 @@ fn stub(kind: Kind, scope: &str) -> Value {
             },
             "versions": [{
                 "name": kind.version, "served": true, "storage": true, "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": open},
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                    "properties": {"spec": open, "status": open}}},
             }],
         },
     })
@@ -57,7 +58,7 @@ pub fn hub() -> anyhow::Result<Vec<Value>> {
     Ok(crds)
 }
 
-/// For a spoke: `ClusterVersion`, `ClusterOperator`, `MachineConfigPool`.
+/// For a spoke: ClusterVersion, ClusterOperator, MachineConfigPool.
 pub fn spoke() -> Vec<Value> {
     [kinds::CLUSTER_VERSION, kinds::CLUSTER_OPERATOR, kinds::MACHINE_CONFIG_POOL]
         .map(|kind| stub(kind, "Cluster"))

@@ -48,7 +48,7 @@ pub fn create(new: &ProvisioningRequest, world: &World<'_>) -> Verdict {
     let name = new.metadata.name.as_deref().unwrap_or_default();
     names::check_uuid(name).map_err(|e| format!("metadata.name must be a valid UUID: {e}"))?;
     let parameters = new.spec.template_parameters.value();
-    common(new, &parameters, world)?;
+    common(new, &parameters, None, world)?;
     Ok(Vec::new())
 }
 
@@ -62,7 +62,7 @@ pub fn update(old: &ProvisioningRequest, new: &ProvisioningRequest, world: &Worl
         return Ok(Vec::new());
     }
     let (before, after) = (old.spec.template_parameters.value(), new.spec.template_parameters.value());
-    common(new, &after, world)?;
+    common(new, &after, Some(&before), world)?;
     let conditions = new.status.as_ref().map_or(&[][..], |s| &s.conditions);
     check_hardware(conditions, world)?;
     check_frozen(new, &before, &after)?;
@@ -104,25 +104,49 @@ fn has(conditions: &[Condition], type_: RequestCondition, reasons: &[RequestReas
         .is_some_and(|c| c.status == status::FALSE && reasons.iter().any(|r| c.reason == r.as_str()))
 }
 
-/// Common checks (5.4), in their order.
-fn common(new: &ProvisioningRequest, parameters: &Value, world: &World<'_>) -> Result<(), String> {
+/// Common checks (5.4), in their order. `before` are the parameters of the old object.
+fn common(
+    new: &ProvisioningRequest,
+    parameters: &Value,
+    before: Option<&Value>,
+    world: &World<'_>,
+) -> Result<(), String> {
     let Some(template) = world.template else { return Err(template::not_found(&new.spec.template())) };
     let text = |e: InputError| e.message;
     template.check_whole(parameters).map_err(text)?;
     hwmgmt::check_named_profiles(parameters, world.profile_exists).map_err(text)?;
     upgrade_input::check(parameters, &template.release).map_err(text)?;
     template.check_cluster(parameters).map_err(text)?;
-    let request = new.metadata.name.as_deref().unwrap_or_default();
-    let cluster = parameters.pointer("/clusterInstanceParameters/clusterName").and_then(Value::as_str);
-    let cluster = cluster.filter(|c| !c.is_empty());
-    if let Some(name) = cluster {
-        names::check_format(name)
-            .and_then(|()| names::check_reserved(name, world.operator_namespace))
-            .and_then(|()| names::check_ownership(name, request, (world.namespace)(name).as_ref()))
+    let name_of = |parameters: &Value| {
+        let name = parameters.pointer("/clusterInstanceParameters/clusterName").and_then(Value::as_str);
+        name.filter(|n| !n.is_empty()).map(str::to_owned)
+    };
+    let Some(cluster) = name_of(parameters) else { return check_taken(new, None, parameters, before, world) };
+    names::check_format(&cluster)
+        .and_then(|()| names::check_reserved(&cluster, world.operator_namespace))
+        .map_err(|e| format!("clusterInstanceParameters.clusterName: {e}"))?;
+    // A name that was accepted before is not judged again: that would block every other edit.
+    let fresh = before.and_then(name_of).as_ref() != Some(&cluster);
+    if fresh {
+        let request = new.metadata.name.as_deref().unwrap_or_default();
+        names::check_ownership(&cluster, request, (world.namespace)(&cluster).as_ref())
             .map_err(|e| format!("clusterInstanceParameters.clusterName: {e}"))?;
     }
-    let node_cluster = parameters.get(parameter::NODE_CLUSTER_NAME).and_then(Value::as_str);
-    names::check_unique(cluster, node_cluster, request, world.others)
+    check_taken(new, fresh.then_some(cluster.as_str()), parameters, before, world)
+}
+
+/// B-23, for names that are new.
+fn check_taken(
+    new: &ProvisioningRequest,
+    cluster: Option<&str>,
+    parameters: &Value,
+    before: Option<&Value>,
+    world: &World<'_>,
+) -> Result<(), String> {
+    let key = parameter::NODE_CLUSTER_NAME;
+    let node_cluster = parameters.get(key).filter(|n| before.and_then(|b| b.get(key)) != Some(n));
+    let request = new.metadata.name.as_deref().unwrap_or_default();
+    names::check_unique(cluster, node_cluster.and_then(Value::as_str), request, world.others)
         .map_err(|e| format!("spec.templateParameters: {e}"))
 }
 

@@ -45,7 +45,8 @@ pub fn decide(seen: &Seen<'_>, now: Timestamp) -> RequestPlan {
         return finish(draft, false);
     }
     stages::run(&mut draft);
-    let pending = draft.steps.iter().any(|(s, _)| matches!(s, Stage::Render | Stage::Resources));
+    let preparing = draft.steps.iter().any(|(s, _)| matches!(s, Stage::Render | Stage::Resources | Stage::Allocation));
+    let pending = preparing || stages::awaits_hardware(&draft);
     finish(draft, pending)
 }
 

@@ -9,9 +9,9 @@ use manifests::ran::ClusterInstanceCondition;
 
 use super::clock;
 
-/// ClusterProvisioned while the ClusterInstance says nothing about the installation.
+/// `ClusterProvisioned` while the ClusterInstance says nothing about the installation.
 pub const WAITING_TO_START: &str = "Waiting for cluster installation to start";
-/// ClusterProvisioned and details of an installation that takes too long.
+/// `ClusterProvisioned` and details of an installation that takes too long.
 pub const TIMED_OUT: &str = "Cluster installation timed out";
 
 /// Conditions of the ClusterInstance that must hold, in the order in which they are looked at.
@@ -46,9 +46,9 @@ impl Live<'_> {
 /// What of the request's status concerns the installation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Installation {
-    /// ClusterInstanceProcessed.
+    /// `ClusterInstanceProcessed`.
     pub processed: Next,
-    /// ClusterProvisioned; `None` leaves it as it is.
+    /// `ClusterProvisioned`; `None` leaves it as it is.
     pub provisioned: Option<Next>,
     /// The install clock.
     pub started_at: Option<Timestamp>,

@@ -17,6 +17,7 @@ mod decide;
 pub mod diff;
 mod error;
 mod expand;
+pub mod fulfil;
 pub mod hwmgmt;
 pub mod install;
 pub mod merge;
@@ -35,3 +36,6 @@ pub mod validate;
 
 pub use decide::{RequestPlan, decide};
 pub use error::{Class, InputError};
+
+#[cfg(test)]
+mod tests;

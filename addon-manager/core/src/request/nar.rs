@@ -137,7 +137,7 @@ pub struct Mapped {
     pub failed: bool,
 }
 
-/// HardwareProvisioned from the object's `Provisioned` (13.4). The state of the first provisioning always counts,
+/// `HardwareProvisioned` from the object's `Provisioned` (13.4). The state of the first provisioning always counts,
 /// whatever transaction it belongs to.
 pub fn provisioned(status: Option<&NodeAllocationRequestStatus>) -> Mapped {
     let found = status.and_then(|s| condition::find(&s.conditions, HardwareCondition::Provisioned));
@@ -166,7 +166,7 @@ pub enum Configured {
     Current(Mapped),
 }
 
-/// HardwareConfigured from the object's `Configured` (13.4). `transaction` is that of the spec as it shall be.
+/// `HardwareConfigured` from the object's `Configured` (13.4). `transaction` is that of the spec as it shall be.
 pub fn configured(transaction: i64, status: Option<&NodeAllocationRequestStatus>) -> Configured {
     let Some(status) = status else { return Configured::Absent };
     match condition::find(&status.conditions, HardwareCondition::Configured) {

@@ -5,7 +5,7 @@ use manifests::meta::condition::Next;
 
 use super::error::InputError;
 
-/// ProvisioningRequestValidated.
+/// `ProvisioningRequestValidated`.
 pub fn validated<T>(result: &Result<T, InputError>) -> Next {
     stage(
         RequestCondition::Validated,
@@ -15,7 +15,7 @@ pub fn validated<T>(result: &Result<T, InputError>) -> Next {
     )
 }
 
-/// ClusterInstanceRendered.
+/// `ClusterInstanceRendered`.
 pub fn rendered<T>(result: &Result<T, InputError>) -> Next {
     stage(
         RequestCondition::ClusterInstanceRendered,
@@ -25,7 +25,7 @@ pub fn rendered<T>(result: &Result<T, InputError>) -> Next {
     )
 }
 
-/// ClusterResourcesCreated.
+/// `ClusterResourcesCreated`.
 pub fn resources<T>(result: &Result<T, InputError>) -> Next {
     stage(
         RequestCondition::ClusterResourcesCreated,
@@ -35,7 +35,7 @@ pub fn resources<T>(result: &Result<T, InputError>) -> Next {
     )
 }
 
-/// NodeAllocationRequestRendered.
+/// `NodeAllocationRequestRendered`.
 pub fn allocation<T>(result: &Result<T, InputError>) -> Next {
     stage(
         RequestCondition::NodeAllocationRequestRendered,

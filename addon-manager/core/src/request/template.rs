@@ -1,5 +1,5 @@
 //! A ClusterTemplate as requests use it: schemas compiled, defaults parsed, durations read. Made once per version of the
-//! template and its ConfigMaps, shared by all requests that name it.
+//! template and its `ConfigMaps`, shared by all requests that name it.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// Prepares a template. `cluster` and `policy` are the data of its two ConfigMaps, when they exist; admission,
+    /// Prepares a template. `cluster` and `policy` are the data of its two `ConfigMaps`, when they exist; admission,
     /// which does not merge, needs neither.
     pub fn prepare(template: &ClusterTemplate, cluster: Option<&Data>, policy: Option<&Data>) -> Self {
         let name = template.metadata.name.clone().unwrap_or_default();

@@ -7,12 +7,12 @@ use manifests::meta::condition::{self, status};
 use manifests::meta::{annotations, labels};
 use manifests::ocm::ManagedCluster;
 use manifests::ran::Agent;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::{Draft, Stage};
 use crate::plan::{Step, Target, manager};
 use crate::policy::{self, Bound, Child, Cluster, Root};
-use crate::request::render;
+use crate::request::{fulfil, render};
 
 /// Label of a ManagedCluster: the OpenShift version that it runs.
 pub(super) const OPENSHIFT_VERSION: &str = "openshiftVersion";
@@ -80,19 +80,9 @@ pub(super) fn policies(d: &mut Draft<'_>) {
     d.wake_at(decision.deadline);
 }
 
-/// Every stage is over, well (2.8 with B-07).
-fn is_complete(d: &Draft<'_>) -> bool {
-    let fine = |type_| d.find(type_).is_none_or(|c| c.status == status::TRUE);
-    d.is_true(RequestCondition::ClusterProvisioned)
-        && d.is_true(RequestCondition::ConfigurationApplied)
-        && fine(RequestCondition::ClusterInstanceProcessed)
-        && fine(RequestCondition::HardwareConfigured)
-        && fine(RequestCondition::UpgradeCompleted)
-}
-
 /// What the request gets when everything is done: node count, cluster id, labels.
 pub(super) fn fulfil(d: &mut Draft<'_>) {
-    if d.blocked || !is_complete(d) {
+    if d.blocked || !fulfil::is_complete(&d.status.conditions) {
         return;
     }
     let seen = d.seen;
@@ -110,62 +100,28 @@ pub(super) fn fulfil(d: &mut Draft<'_>) {
         provisioned.provisioned_resources =
             Some(ProvisionedResources { o_cloud_node_cluster_id: Some(id.clone()) });
     }
-    label_cluster(d);
-    label_agents(d);
+    label(d);
 }
 
 fn template_id<'a>(d: &Draft<'a>) -> Option<&'a str> {
     d.seen.template.as_ref()?.spec.template_id.as_deref().filter(|id| !id.is_empty())
 }
 
-fn differing(found: Option<&std::collections::BTreeMap<String, String>>, wanted: &[(&str, &str)]) -> Map<String, Value> {
-    wanted
-        .iter()
-        .filter(|(key, value)| found.and_then(|l| l.get(*key)).map(String::as_str) != Some(*value))
-        .map(|(key, value)| ((*key).to_owned(), json!(value)))
-        .collect()
-}
-
-/// Section 12; B-29: without a ManagedCluster there is nothing to label.
-fn label_cluster(d: &mut Draft<'_>) {
-    let (Some(id), Some(cluster)) = (template_id(d), d.seen.cluster.as_deref()) else { return };
-    let missing = differing(cluster.metadata.labels.as_ref(), &[(labels::TEMPLATE_ID, id)]);
-    if missing.is_empty() {
-        return;
-    }
-    let name = cluster.metadata.name.as_deref().unwrap_or_default();
-    let step = Step::Merge {
-        target: Target::of::<ManagedCluster>(None, name),
-        patch: json!({"metadata": {"labels": missing}}),
-        manager: manager::OBJECTS,
-        resource_version: None,
-    };
-    d.push(Stage::Labels, step);
-}
-
-fn label_agents(d: &mut Draft<'_>) {
+/// Section 12.
+fn label(d: &mut Draft<'_>) {
     let Some(id) = template_id(d) else { return };
+    let seen = d.seen;
     let host_map = d.status.extensions.as_ref().map(|e| e.allocated_node_host_map.clone()).unwrap_or_default();
-    for agent in &d.seen.agents {
-        // By the assigned host name, never by the inspected one.
-        let host = agent.spec.hostname.as_deref().unwrap_or_default();
-        let node = host_map.iter().find(|(_, mapped)| mapped.as_str() == host).map(|(node, _)| node);
-        let uid = node.and_then(|n| d.seen.host_ids.get(n));
-        let mut wanted = vec![(labels::TEMPLATE_ID, id)];
-        if let Some(uid) = uid {
-            wanted.push((labels::HOST_ID, uid.as_str()));
-        }
-        let missing = differing(agent.metadata.labels.as_ref(), &wanted);
-        if missing.is_empty() {
-            continue;
-        }
-        let meta = &agent.metadata;
-        let step = Step::Merge {
-            target: Target::of::<Agent>(meta.namespace.as_deref(), meta.name.as_deref().unwrap_or_default()),
-            patch: json!({"metadata": {"labels": missing}}),
-            manager: manager::OBJECTS,
-            resource_version: None,
+    let cluster = seen.cluster.as_deref().map(|c| &c.metadata);
+    let agents = seen.agents.iter().map(AsRef::as_ref);
+    let found = fulfil::labels(id, cluster, agents, &host_map, |node| seen.host_ids.get(node).cloned());
+    for missing in found.missing {
+        let target = if let Some((namespace, name)) = &missing.agent {
+            Target::of::<Agent>(Some(namespace), name)
+        } else {
+            Target::of::<ManagedCluster>(None, cluster.and_then(|c| c.name.as_deref()).unwrap_or_default())
         };
-        d.steps.push((Stage::Labels, step));
+        let patch = json!({"metadata": {"labels": missing.labels}});
+        d.push(Stage::Labels, Step::Merge { target, patch, manager: manager::OBJECTS, resource_version: None });
     }
 }

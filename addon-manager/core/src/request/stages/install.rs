@@ -93,6 +93,14 @@ pub(super) fn status(d: &mut Draft<'_>) {
         }
         return;
     };
+    // A new generation restarts the clock of the stage that it touches (B-01).
+    let new_generation = d.status.observed_generation.is_some_and(|g| g != d.generation());
+    if new_generation && d.cluster_details().is_some() {
+        let conditions = d.status.conditions.clone();
+        let now = d.now;
+        clock::restart(d.details(), &conditions, now);
+    }
+    let started_at = d.cluster_details().and_then(|c| c.cluster_provision_started_at.as_ref()).map(|t| t.0);
     let name = live.metadata.name.clone().unwrap_or_default();
     let conditions = live.status.as_ref().map(|s| s.conditions.clone()).unwrap_or_default();
     let view = Live {
@@ -112,12 +120,6 @@ pub(super) fn status(d: &mut Draft<'_>) {
     details.name = Some(name);
     details.cluster_provision_started_at = found.started_at.map(Time);
     d.wake_at(found.deadline);
-    let new_generation = d.status.observed_generation.is_some_and(|g| g != d.generation());
-    if new_generation {
-        let conditions = d.status.conditions.clone();
-        let now = d.now;
-        clock::restart(d.details(), &conditions, now);
-    }
 }
 
 /// The ManagedCluster: imported once the cluster is installed, and our add-on enabled on it, once.

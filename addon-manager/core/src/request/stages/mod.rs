@@ -17,6 +17,7 @@ use serde_json::Value;
 pub use deletion::{Progress, decide as decide_deletion};
 pub(super) use deletion::advance as advance_deletion;
 
+use super::nar;
 use super::resources::Owner;
 use super::seen::Seen;
 use crate::plan::{self, APPLIED_HASH, FaultClass, Note, Step, Wake};
@@ -199,6 +200,15 @@ impl<'a> Draft<'a> {
         let meta = &self.seen.instance.as_ref()?.metadata;
         meta.annotations.as_ref()?.get(key).map(String::as_str)
     }
+}
+
+/// The hardware manager has not seen the last change of the allocation yet: what it says is about the one before
+/// (B-48).
+pub(super) fn awaits_hardware(draft: &Draft<'_>) -> bool {
+    let Some(allocation) = draft.seen.allocation.as_deref() else { return false };
+    let provisioned = draft.is_true(RequestCondition::HardwareProvisioned);
+    let transaction = allocation.spec.config_transaction_id;
+    provisioned && !allocation.status.as_ref().is_some_and(|s| nar::caught_up(transaction, s))
 }
 
 /// The hash that a step's object was stamped with.
