@@ -219,7 +219,6 @@ fn the_api_server_refuses_what_siteconfig_refuses() -> Result<()> {
         )
         .await?;
         sims.control.outcome(cluster, Outcome::Complete);
-        merge(&instances, cluster, json!({"metadata": {"annotations": {"note": "go on"}}})).await?;
         until_reason(&instances, cluster, "Completed").await?;
         merge(&instances, cluster, json!({"spec": {"extraLabels": {"ManagedCluster": {"a": "b"}}}})).await?;
         wait::until(&api(client, "ManagedCluster", ""), cluster, LIMIT, "it has the label", |c| {
