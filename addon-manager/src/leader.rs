@@ -68,7 +68,8 @@ impl Seen {
             self.version.clone_from(&lease.metadata.resource_version);
             self.since = Some(now);
         }
-        let lasts = Duration::from_secs(u64::try_from(spec.lease_duration_seconds.unwrap_or(15)).unwrap_or(15));
+        let lasts =
+            Duration::from_secs(u64::try_from(spec.lease_duration_seconds.unwrap_or(15)).unwrap_or(15));
         match self.since {
             Some(since) if now.duration_since(since) >= lasts => Move::Take,
             _ => Move::Wait,
@@ -121,8 +122,11 @@ impl Election {
                 let mut next = lease;
                 next.spec = Some(self.record(transitions.saturating_add(1)));
                 next.metadata.managed_fields = None;
-                let taken =
-                    self.api.replace(LEASE_NAME, &PostParams::default(), &next).await.context("taking the lease")?;
+                let taken = self
+                    .api
+                    .replace(LEASE_NAME, &PostParams::default(), &next)
+                    .await
+                    .context("taking the lease")?;
                 Ok(Ok(taken))
             }
         }
@@ -157,7 +161,9 @@ impl Election {
             if let Some(spec) = next.spec.as_mut() {
                 spec.renew_time = Some(MicroTime(wall_clock()));
             }
-            match tokio::time::timeout(CALL, self.api.replace(LEASE_NAME, &PostParams::default(), &next)).await {
+            match tokio::time::timeout(CALL, self.api.replace(LEASE_NAME, &PostParams::default(), &next))
+                .await
+            {
                 Ok(Ok(renewed)) => {
                     good = started;
                     lease = renewed;

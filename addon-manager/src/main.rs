@@ -2,13 +2,18 @@
 //!
 //! The decisions are in the crate `manager-core`; this crate observes and acts.
 
+mod addon;
 mod config;
+mod hardware;
+mod inventory;
 mod leader;
 mod metrics;
+mod request;
 mod run;
 mod runtime;
 mod serve;
 mod telemetry;
+mod template;
 
 use clap::Parser as _;
 

@@ -75,7 +75,11 @@ impl Metrics {
         registry.register("reconcile_seconds", "Duration of a pass by area and result", reconcile.clone());
         registry.register("queue_depth", "Keys that wait or run, by area", depth.clone());
         registry.register("apply", "Writes by kind and result", applied.clone());
-        registry.register("status_writes", "Status comparisons by kind, and whether they were written", statuses.clone());
+        registry.register(
+            "status_writes",
+            "Status comparisons by kind, and whether they were written",
+            statuses.clone(),
+        );
         registry.register("watch_errors", "Errors of watches by kind", watch_errors.clone());
         registry.register("leader", "1 while this process leads", leader.clone());
         Metrics { registry: Arc::new(registry), reconcile, depth, applied, statuses, watch_errors, leader }

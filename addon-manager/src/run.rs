@@ -22,7 +22,9 @@ async fn client(config: &Config) -> anyhow::Result<Client> {
             let file = Kubeconfig::read_from(path).with_context(|| format!("reading {}", path.display()))?;
             kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?
         }
-        None => kube::Config::infer().await.context("no --kubeconfig, no service account and no own kubeconfig")?,
+        None => kube::Config::infer()
+            .await
+            .context("no --kubeconfig, no service account and no own kubeconfig")?,
     };
     Ok(Client::try_from(settings)?)
 }
@@ -88,9 +90,11 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     if leader.lost.is_cancelled() {
         // Another replica may lead already: nothing of ours may go on.
         tasks.abort_all();
-    } else if tokio::time::timeout(std::time::Duration::from_secs(20), async { while tasks.join_next().await.is_some() {} })
-        .await
-        .is_err()
+    } else if tokio::time::timeout(std::time::Duration::from_secs(20), async {
+        while tasks.join_next().await.is_some() {}
+    })
+    .await
+    .is_err()
     {
         warn!("some passes did not end in time");
         tasks.abort_all();

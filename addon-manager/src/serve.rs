@@ -30,7 +30,8 @@ async fn metrics(State(ctx): State<Arc<Context>>) -> String {
 /// Serves until `stop`.
 pub(crate) async fn health(ctx: Arc<Context>, stop: CancellationToken) -> anyhow::Result<()> {
     let address = ctx.config.health_address;
-    let listener = tokio::net::TcpListener::bind(address).await.with_context(|| format!("listening on {address}"))?;
+    let listener =
+        tokio::net::TcpListener::bind(address).await.with_context(|| format!("listening on {address}"))?;
     let router = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))

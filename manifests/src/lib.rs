@@ -3,10 +3,6 @@
 //! Own kinds mirror the published JSON exactly. Foreign kinds are partial: only the fields that we use, unknown
 //! fields are ignored, and they are never written back whole.
 
-#![expect(
-    clippy::doc_markdown,
-    reason = "doc comments become CRD descriptions, which name kinds and fields as users write them"
-)]
 #![expect(clippy::duplicated_attributes, reason = "printer columns of one kind share their type")]
 
 pub mod addon;

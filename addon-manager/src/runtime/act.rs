@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestCondition};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::core::Status;
 use manager_core::plan::{self, Fault, FaultClass, Step, Target};
 use serde_json::{Value, json};
@@ -54,10 +54,10 @@ fn classify(status: &Status) -> FaultClass {
     if status.is_conflict() {
         return FaultClass::Conflict;
     }
-    // A namespace that is being removed answers 403 as well; that heals without the user.
-    let dying = status.message.contains("being terminated");
+    // A namespace that is being removed, and missing rights of our own, answer 403 as well: not the user's fault.
+    let ours = status.message.contains("being terminated") || status.message.contains("is forbidden: User ");
     match status.code {
-        400 | 403 | 422 if !dying => FaultClass::Invalid,
+        400 | 403 | 422 if !ours => FaultClass::Invalid,
         _ => FaultClass::Transient,
     }
 }
@@ -84,11 +84,17 @@ fn name_of(object: &DynamicObject) -> &str {
 
 fn describe(step: &Step) -> String {
     match step {
-        Step::Apply { api, object, .. } | Step::DryRun { api, object, .. } | Step::ApplyStatus { api, object, .. } => {
-            Target { api: api.clone(), namespace: object.metadata.namespace.clone(), name: name_of(object).to_owned() }
-                .to_string()
+        Step::Apply { api, object, .. }
+        | Step::DryRun { api, object, .. }
+        | Step::ApplyStatus { api, object, .. } => Target {
+            api: api.clone(),
+            namespace: object.metadata.namespace.clone(),
+            name: name_of(object).to_owned(),
         }
-        Step::Merge { target, .. } | Step::MergeStatus { target, .. } | Step::Delete { target, .. } => target.to_string(),
+        .to_string(),
+        Step::Merge { target, .. } | Step::MergeStatus { target, .. } | Step::Delete { target, .. } => {
+            target.to_string()
+        }
         Step::Approve { name, .. } => format!("CertificateSigningRequest {name}"),
         Step::CopySecret { from, to, .. } => format!("Secret {to}/{}", from.1),
     }
@@ -155,7 +161,9 @@ async fn one(ctx: &Context, step: &Step) -> Result<(), CallError> {
             ctx.absorb(&target.api, &answer);
         }
         Step::Delete { target, uid, foreground } => delete(ctx, target, uid.as_deref(), *foreground).await?,
-        Step::Approve { name, condition, reason, message } => approve(ctx, name, condition, reason, message).await?,
+        Step::Approve { name, condition, reason, message } => {
+            approve(ctx, name, condition, reason, message).await?
+        }
         Step::CopySecret { from, to, metadata, source_version } => {
             copy_secret(ctx, from, to, metadata, source_version).await?;
         }
@@ -171,7 +179,12 @@ fn guarded(patch: &Value, resource_version: Option<&str>) -> Value {
     body
 }
 
-async fn delete(ctx: &Context, target: &Target, uid: Option<&str>, foreground: bool) -> Result<(), CallError> {
+async fn delete(
+    ctx: &Context,
+    target: &Target,
+    uid: Option<&str>,
+    foreground: bool,
+) -> Result<(), CallError> {
     let mut params = if foreground { DeleteParams::foreground() } else { DeleteParams::background() };
     params.preconditions = uid.map(|uid| Preconditions { uid: Some(uid.to_owned()), resource_version: None });
     let client = api_of(ctx, &target.api, target.namespace.as_deref());
@@ -188,7 +201,13 @@ async fn delete(ctx: &Context, target: &Target, uid: Option<&str>, foreground: b
     }
 }
 
-async fn approve(ctx: &Context, name: &str, condition: &str, reason: &str, message: &str) -> Result<(), CallError> {
+async fn approve(
+    ctx: &Context,
+    name: &str,
+    condition: &str,
+    reason: &str,
+    message: &str,
+) -> Result<(), CallError> {
     let api: Api<CertificateSigningRequest> = Api::all(ctx.client.clone());
     let mut csr = call(api.get(name)).await?;
     let conditions = csr.status.get_or_insert_default().conditions.get_or_insert_default();
@@ -203,7 +222,13 @@ async fn approve(ctx: &Context, name: &str, condition: &str, reason: &str, messa
         last_update_time: Some(Time(ctx.clock.now())),
         ..CertificateSigningRequestCondition::default()
     });
-    let answer = call(api.replace_approval(name, &PostParams::default(), &csr)).await?;
+    let body = json!({
+        "metadata": {"resourceVersion": csr.metadata.resource_version},
+        "status": {"conditions": csr.status.as_ref().and_then(|s| s.conditions.as_ref())},
+    });
+    let params =
+        PatchParams { field_manager: Some(plan::manager::OBJECTS.to_owned()), ..PatchParams::default() };
+    let answer = call(api.patch_approval(name, &params, &Patch::Merge(&body))).await?;
     info!(name, condition, reason, "certificate signing request decided");
     ctx.world.put_csr(answer, &ctx.queues);
     Ok(())
@@ -242,7 +267,12 @@ async fn copy_secret(
 
 /// Writes a status by server-side apply, if it differs from the stored one. The uid in the body makes a deleted and
 /// re-created object a conflict instead of a wrong status.
-pub(crate) async fn write_status<K, S>(ctx: &Context, object: &K, stored: Option<&S>, next: &S) -> Result<bool, CallError>
+pub(crate) async fn write_status<K, S>(
+    ctx: &Context,
+    object: &K,
+    stored: Option<&S>,
+    next: &S,
+) -> Result<bool, CallError>
 where
     K: kube::Resource<DynamicType = ()>,
     S: serde::Serialize + PartialEq,
@@ -268,23 +298,3 @@ where
     ctx.absorb(&api, &answer);
     Ok(true)
 }
-
-/// Adds or removes our finalizer by a merge patch of the whole list, guarded by the resource version.
-pub(crate) fn finalizers<K>(object: &K, name: &str, present: bool) -> Step
-where
-    K: kube::Resource<DynamicType = ()>,
-{
-    let meta = object.meta();
-    let mut list = meta.finalizers.clone().unwrap_or_default();
-    list.retain(|f| f != name);
-    if present {
-        list.push(name.to_owned());
-    }
-    Step::Merge {
-        target: Target::of::<K>(meta.namespace.as_deref(), meta.name.as_deref().unwrap_or_default()),
-        patch: json!({"metadata": {"finalizers": list}}),
-        manager: plan::manager::OBJECTS,
-        resource_version: meta.resource_version.clone(),
-    }
-}
-

@@ -13,7 +13,9 @@ use super::memo::{ConfigMaps, DryRuns, Interest, Secrets};
 use super::queue::Queue;
 use super::world::World;
 use crate::config::Config;
+use crate::hardware::Memory;
 use crate::metrics::Metrics;
+use crate::request::Templates;
 
 /// One queue per area.
 #[derive(Debug)]
@@ -104,6 +106,10 @@ pub(crate) struct Context {
     pub secrets: Secrets,
     /// Who looked at what.
     pub interests: Interests,
+    /// Templates prepared for requests.
+    pub templates: Templates,
+    /// What the last run of the planner decided.
+    pub hardware: Memory,
     recorder: Recorder,
 }
 
@@ -129,6 +135,8 @@ impl Context {
             config_maps: ConfigMaps::default(),
             secrets: Secrets::default(),
             interests: Interests::default(),
+            templates: Templates::default(),
+            hardware: Memory::default(),
         })
     }
 

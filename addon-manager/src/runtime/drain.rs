@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use manager_core::plan::{FaultClass, Wake};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, debug, info_span, warn};
+use tracing::{Instrument, debug, info, info_span, warn};
 
 use super::act::CallError;
 use super::context::Context;
@@ -81,7 +81,9 @@ async fn one<A: Area>(ctx: Arc<Context>, key: Key) {
     let task = tokio::spawn(A::pass(ctx.clone(), key.clone()).instrument(tracing::Span::current()));
     let outcome = match task.await {
         Ok(outcome) => outcome,
-        Err(error) => Outcome::Failed(FaultClass::Transient, format!("internal error: {error}"), Wake::OnChange),
+        Err(error) => {
+            Outcome::Failed(FaultClass::Transient, format!("internal error: {error}"), Wake::OnChange)
+        }
     };
     let took = started.elapsed();
     match outcome {
@@ -106,7 +108,7 @@ async fn one<A: Area>(ctx: Arc<Context>, key: Key) {
                     queue.add_after(key, CONFLICT);
                 }
                 FaultClass::Invalid => {
-                    debug!(message, "waiting for a change of the input");
+                    info!(message, "refused; waiting for a change of the input");
                     queue.done(&key, false);
                     if let Some(delay) = delay(wake, ctx.clock.now()) {
                         queue.add_after(key, delay);

@@ -75,43 +75,33 @@ impl<T: Clone + Eq + Hash> Interest<T> {
     }
 }
 
-/// Content of a ConfigMap that a decision reads.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct ConfigMapData {
-    /// `data`
-    pub data: std::collections::BTreeMap<String, String>,
-    /// `immutable`
-    pub immutable: Option<bool>,
-    /// `metadata.resourceVersion`
-    pub version: String,
-}
-
 /// ConfigMaps are watched as metadata; content is read by name when a decision needs it, once per version.
 #[derive(Debug, Default)]
-pub(crate) struct ConfigMaps(Mutex<HashMap<Key, Arc<ConfigMapData>>>);
+pub(crate) struct ConfigMaps(Mutex<HashMap<Key, Arc<ConfigMap>>>);
 
 impl ConfigMaps {
     /// The content; `None` when it does not exist.
-    pub(crate) async fn read(&self, ctx: &Context, namespace: &str, name: &str) -> Result<Option<Arc<ConfigMapData>>, CallError> {
+    pub(crate) async fn read(
+        &self,
+        ctx: &Context,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Arc<ConfigMap>>, CallError> {
         let key = Key::new(namespace, name);
         let known: Option<Arc<PartialObjectMeta<ConfigMap>>> = ctx.world.config_maps.get_key(&key);
         let Some(meta) = known else {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
             return Ok(None);
         };
-        let version = meta.metadata.resource_version.clone().unwrap_or_default();
         if let Some(hit) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key)
-            && hit.version == version
+            && hit.metadata.resource_version == meta.metadata.resource_version
         {
             return Ok(Some(hit.clone()));
         }
         let api: Api<ConfigMap> = Api::namespaced(ctx.client.clone(), namespace);
-        let Some(found) = call(api.get_opt(name)).await? else { return Ok(None) };
-        let data = Arc::new(ConfigMapData {
-            data: found.data.unwrap_or_default(),
-            immutable: found.immutable,
-            version: found.metadata.resource_version.unwrap_or_default(),
-        });
+        let Some(mut found) = call(api.get_opt(name)).await? else { return Ok(None) };
+        found.metadata.managed_fields = None;
+        let data = Arc::new(found);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, data.clone());
         Ok(Some(data))
     }
@@ -133,7 +123,12 @@ pub(crate) const SECRET_AGAIN: Duration = Duration::from_secs(30);
 
 impl Secrets {
     /// The resource version of a Secret, `None` when it does not exist. Reads it when the last look is old.
-    pub(crate) async fn version(&self, ctx: &Context, namespace: &str, name: &str) -> Result<Option<String>, CallError> {
+    pub(crate) async fn version(
+        &self,
+        ctx: &Context,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<String>, CallError> {
         let key = Key::new(namespace, name);
         if let Some(seen) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key)
             && seen.read.elapsed() < SECRET_AGAIN

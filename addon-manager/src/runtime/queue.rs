@@ -28,6 +28,12 @@ pub(crate) struct Queue<T> {
     notify: Notify,
 }
 
+impl<T> std::fmt::Debug for Queue<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Queue").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 /// Back-off after failures: 0.5 s doubled, at most this.
 const MAX_BACKOFF: Duration = Duration::from_secs(256);
 
@@ -189,7 +195,7 @@ impl<T: Clone + Eq + Hash> Queue<T> {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn de_duplicates_and_never_runs_a_key_twice_at_once() {
         let queue = Queue::new("test");
         queue.add("dropped while closed");
@@ -201,25 +207,25 @@ mod tests {
         assert_eq!(a, "a");
         queue.add("a");
         assert_eq!(queue.next().await, "b");
-        assert!(tokio::time::timeout(Duration::from_secs(1), queue.next()).await.is_err());
+        assert!(tokio::time::timeout(Duration::from_millis(50), queue.next()).await.is_err());
         queue.done(&a, false);
         assert_eq!(queue.next().await, "a");
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn the_earlier_deadline_stands_and_failures_back_off() {
         let queue = Queue::new("test");
         queue.open();
         let start = Instant::now();
-        queue.add_after("a", Duration::from_secs(60));
-        queue.add_after("a", Duration::from_secs(5));
-        queue.add_after("a", Duration::from_secs(90));
+        queue.add_after("a", Duration::from_mins(60));
+        queue.add_after("a", Duration::from_millis(50));
+        queue.add_after("a", Duration::from_mins(90));
         assert_eq!(queue.next().await, "a");
-        assert_eq!(start.elapsed().as_secs(), 5);
+        assert!(start.elapsed() >= Duration::from_millis(50));
         queue.done(&"a", true);
         let again = Instant::now();
         assert_eq!(queue.next().await, "a");
-        assert!(again.elapsed() < Duration::from_secs(1));
+        assert!(again.elapsed() >= Duration::from_millis(300));
         queue.done(&"a", true);
         assert_eq!(queue.failures(&"a"), 2);
         queue.next().await;

@@ -7,11 +7,19 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Resource;
 use kube::api::PartialObjectMeta;
 use manifests::addon::SpokeReport;
-use manifests::clcm::{AllocatedNode, ClusterTemplate, FirmwareCatalog, HardwareProfile, NodeAllocationRequest, ProvisioningRequest};
-use manifests::meta::{annotations, labels};
-use manifests::metal3::{BareMetalHost, HardwareData, HostFirmwareComponents, HostFirmwareSettings, PreprovisioningImage};
+use manifests::clcm::{
+    AllocatedNode, ClusterTemplate, FirmwareCatalog, HardwareProfile, NodeAllocationRequest,
+    ProvisioningRequest,
+};
+use manifests::meta::labels;
+use manifests::metal3::{
+    BareMetalHost, HardwareData, HostFirmwareComponents, HostFirmwareSettings, PreprovisioningImage,
+};
 use manifests::ocloud::{Location, OCloudSite, ResourcePool};
-use manifests::ocm::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedCluster, ManagedClusterAddOn, ManifestWork};
+use manifests::ocm::names as ocm;
+use manifests::ocm::{
+    AddOnDeploymentConfig, ClusterManagementAddOn, ManagedCluster, ManagedClusterAddOn, ManifestWork,
+};
 use manifests::openshift::ClusterImageSet;
 use manifests::ran::{Agent, ClusterInstance, Policy};
 
@@ -19,7 +27,8 @@ use super::context::Context;
 use super::key::Key;
 use super::store::Change;
 use super::world::{
-    AGENT_CLUSTER, REQUEST_BY_CLUSTER, REQUEST_BY_TEMPLATE, TEMPLATE_BY_CONFIG_MAP, TEMPLATE_BY_NAME, TEMPLATE_BY_PROFILE,
+    AGENT_CLUSTER, REQUEST_BY_CLUSTER, REQUEST_BY_TEMPLATE, TEMPLATE_BY_CONFIG_MAP, TEMPLATE_BY_NAME,
+    TEMPLATE_BY_PROFILE,
 };
 
 /// The only key of the planner's queue.
@@ -34,10 +43,6 @@ pub(crate) fn inventory_key<K: Resource<DynamicType = ()>>(object: &K) -> Key {
 
 fn label<'a, K: Resource>(object: &'a K, key: &str) -> Option<&'a str> {
     object.meta().labels.as_ref().and_then(|l| l.get(key)).map(String::as_str)
-}
-
-fn is_present<K: Resource>(object: &K, annotation: &str) -> bool {
-    object.meta().annotations.as_ref().is_some_and(|a| a.contains_key(annotation))
 }
 
 /// Whether anything but the status, and what hangs on it, changed.
@@ -201,9 +206,9 @@ pub(crate) fn hosts(ctx: &Context, change: &Change<BareMetalHost>) {
         if let Some(node) = label(side, labels::ALLOCATED_NODE) {
             ctx.queues.node.add(Key::new(&ctx.config.namespace, node));
             if let Some(node) = ctx.world.nodes.get(&ctx.config.namespace, node) {
-                ctx.queues.allocation.add(Key::new(&ctx.config.namespace, &node.spec.node_allocation_request));
-            } else if let Some(owner) = label(side, labels::ALLOCATION) {
-                ctx.queues.allocation.add(Key::new(&ctx.config.namespace, owner));
+                ctx.queues
+                    .allocation
+                    .add(Key::new(&ctx.config.namespace, &node.spec.node_allocation_request));
             }
         }
     }
@@ -286,7 +291,7 @@ pub(crate) fn clusters(ctx: &Context, change: &Change<ManagedCluster>) {
         requests_of_cluster(ctx, &name);
         ctx.queues.addon.add(Key::cluster(&name));
         for csr in ctx.world.csrs.all() {
-            if label(csr.as_ref(), labels::CLUSTER_NAME) == Some(name.as_str()) {
+            if label(csr.as_ref(), ocm::LABEL_CLUSTER_NAME) == Some(name.as_str()) {
                 ctx.queues.csr.add(Key::of(csr.as_ref()));
             }
         }
@@ -352,7 +357,7 @@ pub(crate) fn addons(ctx: &Context, change: &Change<ManagedClusterAddOn>) {
             requests_of_cluster(ctx, cluster);
         }
         for csr in ctx.world.csrs.all() {
-            if label(csr.as_ref(), labels::CLUSTER_NAME) == Some(cluster) {
+            if label(csr.as_ref(), ocm::LABEL_CLUSTER_NAME) == Some(cluster) {
                 ctx.queues.csr.add(Key::of(csr.as_ref()));
             }
         }
@@ -425,9 +430,4 @@ pub(crate) fn served(ctx: &Context) {
     ctx.world.templates.keys().into_iter().for_each(|k| ctx.queues.template.add(k));
     ctx.world.requests.keys().into_iter().for_each(|k| ctx.queues.request.add(k));
     plan_if_waiting(ctx);
-}
-
-/// Whether a request asks to be left alone at deletion.
-pub(crate) fn skips_cleanup(request: &ProvisioningRequest) -> bool {
-    is_present(request, annotations::SKIP_CLEANUP)
 }

@@ -223,9 +223,10 @@ impl<K: Cached> Store<K> {
         let key = Key::of(object);
         let dead = version(object);
         let mut inner = self.write();
-        let newer = inner.objects.get(&key).is_some_and(|e| {
-            e.version > dead && e.object.meta().uid != object.meta().uid
-        });
+        let newer = inner
+            .objects
+            .get(&key)
+            .is_some_and(|e| e.version > dead && e.object.meta().uid != object.meta().uid);
         if newer { None } else { inner.drop_key(&key, dead) }
     }
 
@@ -238,8 +239,12 @@ impl<K: Cached> Store<K> {
     pub(crate) fn finish(&self) -> Vec<Change<K>> {
         let mut inner = self.write();
         let epoch = inner.epoch;
-        let gone: Vec<(Key, u64)> =
-            inner.objects.iter().filter(|(_, e)| e.epoch != epoch).map(|(k, e)| (k.clone(), e.version)).collect();
+        let gone: Vec<(Key, u64)> = inner
+            .objects
+            .iter()
+            .filter(|(_, e)| e.epoch != epoch)
+            .map(|(k, e)| (k.clone(), e.version))
+            .collect();
         let changes = gone.iter().filter_map(|(k, v)| inner.drop_key(k, *v)).collect();
         drop(inner);
         self.state.store(READY, Ordering::Release);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures::StreamExt;
 use kube::api::Api;
 use kube::core::DeserializeGuard;
-use kube::runtime::watcher::{self, Event, watcher};
 use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 

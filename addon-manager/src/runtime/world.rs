@@ -12,11 +12,18 @@ use kube::core::DeserializeGuard;
 use kube::core::dynamic::ParseDynamicObjectError;
 use kube::runtime::watcher;
 use manifests::addon::SpokeReport;
-use manifests::clcm::{AllocatedNode, ClusterTemplate, FirmwareCatalog, HardwareProfile, NodeAllocationRequest, ProvisioningRequest};
+use manifests::clcm::{
+    AllocatedNode, ClusterTemplate, FirmwareCatalog, HardwareProfile, NodeAllocationRequest,
+    ProvisioningRequest,
+};
 use manifests::meta::labels;
-use manifests::metal3::{BareMetalHost, HardwareData, HostFirmwareComponents, HostFirmwareSettings, PreprovisioningImage};
+use manifests::metal3::{
+    BareMetalHost, HardwareData, HostFirmwareComponents, HostFirmwareSettings, PreprovisioningImage,
+};
 use manifests::ocloud::{Location, OCloudSite, ResourcePool};
-use manifests::ocm::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedCluster, ManagedClusterAddOn, ManifestWork};
+use manifests::ocm::{
+    AddOnDeploymentConfig, ClusterManagementAddOn, ManagedCluster, ManagedClusterAddOn, ManifestWork,
+};
 use manifests::openshift::ClusterImageSet;
 use manifests::ran::{Agent, ClusterInstance, Policy};
 use tokio_util::sync::CancellationToken;
@@ -33,6 +40,8 @@ pub(crate) const AGENT_CLUSTER: &str = "agent-install.openshift.io/clusterdeploy
 pub(crate) const REQUEST_BY_TEMPLATE: usize = 0;
 /// Position of the index by cluster name of requests.
 pub(crate) const REQUEST_BY_CLUSTER: usize = 1;
+/// Position of the index by claimed names of requests, see [`claimed_names`].
+pub(crate) const REQUEST_BY_NAME: usize = 2;
 /// Position of the index by `<namespace>/<ConfigMap>` of templates.
 pub(crate) const TEMPLATE_BY_CONFIG_MAP: usize = 0;
 /// Position of the index by `metadata.name` of templates.
@@ -51,11 +60,37 @@ impl Cached for ProvisioningRequest {
         &[
             |r| vec![format!("{}.{}", r.spec.template_name, r.spec.template_version)],
             |r| {
-                let details = r.status.as_ref().and_then(|s| s.extensions.as_ref()).and_then(|e| e.cluster_details.as_ref());
+                let details = r
+                    .status
+                    .as_ref()
+                    .and_then(|s| s.extensions.as_ref())
+                    .and_then(|e| e.cluster_details.as_ref());
                 details.and_then(|d| d.name.clone()).into_iter().collect()
             },
+            claimed_names,
         ]
     }
+}
+
+/// The cluster that a request is about: the one that it built, else the one that it asks for.
+pub(crate) fn claimed_cluster(request: &ProvisioningRequest) -> Option<String> {
+    let details =
+        request.status.as_ref().and_then(|s| s.extensions.as_ref()).and_then(|e| e.cluster_details.as_ref());
+    details.and_then(|d| d.name.clone()).or_else(|| {
+        let parameters = request.spec.template_parameters.value();
+        let name = parameters.pointer("/clusterInstanceParameters/clusterName")?.as_str()?;
+        Some(name.to_owned())
+    })
+}
+
+/// The cluster name and the node cluster name that a request asks for, told apart by a prefix (spec/02 B-23).
+pub(crate) fn claimed_names(request: &ProvisioningRequest) -> Vec<String> {
+    let parameters = request.spec.template_parameters.value();
+    let text = |pointer: &str| parameters.pointer(pointer).and_then(|v| v.as_str()).filter(|t| !t.is_empty());
+    [("cluster", "/clusterInstanceParameters/clusterName"), ("node cluster", "/nodeClusterName")]
+        .into_iter()
+        .filter_map(|(prefix, pointer)| text(pointer).map(|name| format!("{prefix} {name}")))
+        .collect()
 }
 
 impl Cached for ClusterTemplate {
@@ -64,12 +99,19 @@ impl Cached for ClusterTemplate {
             |t| {
                 let ns = t.metadata.namespace.as_deref().unwrap_or_default();
                 let d = &t.spec.template_defaults;
-                vec![format!("{ns}/{}", d.cluster_instance_defaults), format!("{ns}/{}", d.policy_template_defaults)]
+                vec![
+                    format!("{ns}/{}", d.cluster_instance_defaults),
+                    format!("{ns}/{}", d.policy_template_defaults),
+                ]
             },
             |t| t.metadata.name.clone().into_iter().collect(),
             |t| {
                 let hardware = t.spec.template_defaults.hw_mgmt_defaults.as_ref();
-                hardware.into_iter().flat_map(|h| h.node_group_data.iter()).filter_map(|g| g.hw_profile.clone()).collect()
+                hardware
+                    .into_iter()
+                    .flat_map(|h| h.node_group_data.iter())
+                    .filter_map(|g| g.hw_profile.clone())
+                    .collect()
             },
         ]
     }

@@ -36,3 +36,6 @@ pub const GROUP: &str = "clcm.openshift.io";
 pub(crate) fn is_false(b: &bool) -> bool {
     !*b
 }
+
+#[cfg(test)]
+mod tests;

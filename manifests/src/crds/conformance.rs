@@ -56,7 +56,9 @@ fn own_crds_equal_the_published_ones() {
     for wanted in WANTED {
         assert!(found.contains(wanted), "a wanted difference is not there: {wanted:?}");
     }
-    assert_eq!(files, ours.len());
+    let published =
+        |c: &&CustomResourceDefinition| [crate::clcm::GROUP, crate::ocloud::GROUP].contains(&&*c.spec.group);
+    assert_eq!(files, ours.iter().filter(published).count());
 }
 
 #[test]

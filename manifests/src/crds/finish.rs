@@ -55,6 +55,8 @@ pub(super) fn require_spec(mut crd: CustomResourceDefinition) -> CustomResourceD
 fn clean(schema: &mut JSONSchemaProps) {
     schema.nullable = None;
     schema.title = None;
+    schema.description =
+        schema.description.take().map(|text| plain_text(&text)).filter(|text| !text.is_empty());
     if let Some(values) = &mut schema.enum_ {
         values.retain(|v| !v.0.is_null());
     }
@@ -94,5 +96,28 @@ fn clean(schema: &mut JSONSchemaProps) {
     }
     for list in [&mut schema.all_of, &mut schema.any_of, &mut schema.one_of] {
         list.iter_mut().flatten().for_each(clean);
+    }
+}
+
+/// Doc comments as people read them in `kubectl explain`: no marks of code and links, no references to the
+/// specification, one line per paragraph.
+fn plain_text(doc: &str) -> String {
+    let mut text = doc.replace("[`", "").replace("`]", "").replace('`', "");
+    while let Some((before, rest)) = text.split_once("(spec/") {
+        let after = rest.split_once(')').map_or("", |(_, after)| after);
+        text = format!("{}{after}", before.trim_end());
+    }
+    let paragraphs = text.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" "));
+    paragraphs.collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_text;
+
+    #[test]
+    fn descriptions_are_plain() {
+        let doc = "What [`Other`] says about\n`x` (spec/01 1.2, rule 1).\n\nMore (spec/02).";
+        assert_eq!(plain_text(doc), "What Other says about x.\n\nMore.");
     }
 }

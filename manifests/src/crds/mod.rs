@@ -11,7 +11,7 @@ use kube::CustomResourceExt;
 pub use finish::finish;
 pub use text::{file_name, to_yaml};
 
-use crate::{clcm, ocloud, openshift, ran};
+use crate::{addon, clcm, metal3, ocloud, openshift, ran};
 
 /// Kinds that the product owns: the chart ships them.
 pub fn own() -> Vec<CustomResourceDefinition> {
@@ -27,18 +27,21 @@ pub fn own() -> Vec<CustomResourceDefinition> {
         kind::<ocloud::Location>(),
         kind::<ocloud::OCloudSite>(),
         kind::<ocloud::ResourcePool>(),
+        kind::<addon::SpokeReport>(),
     ]
 }
 
 /// Kinds of others that a hub without them (the lab, a development cluster) gets from us; real hubs bring their own.
 pub fn lab() -> Vec<CustomResourceDefinition> {
-    vec![
+    let mut crds = vec![
         kind::<ran::ClusterInstance>(),
         kind::<ran::Agent>(),
         kind::<ran::InfraEnv>(),
         kind::<ran::NMStateConfig>(),
         kind::<openshift::ClusterImageSet>(),
-    ]
+    ];
+    crds.extend(metal3::crds());
+    crds
 }
 
 fn kind<K: CustomResourceExt>() -> CustomResourceDefinition {

@@ -41,6 +41,7 @@ fn files_read_back_as_what_was_written() {
 
 fn floats_to_integers(value: &mut Value) {
     match value {
+        #[expect(clippy::cast_possible_truncation, reason = "bounds of our schemas are whole")]
         Value::Number(n) if n.is_f64() => *value = Value::from(n.as_f64().unwrap() as i64),
         Value::Array(items) => items.iter_mut().for_each(floats_to_integers),
         Value::Object(map) => map.values_mut().for_each(floats_to_integers),
@@ -50,8 +51,9 @@ fn floats_to_integers(value: &mut Value) {
 
 /// What the API server asks of a structural schema, and what spec/08 7.2 asks on top.
 #[test]
-fn schemas_are_structural_and_clean() {
-    for crd in own().iter().chain(&lab()) {
+fn derived_schemas_are_structural_and_clean() {
+    // metal3's are written by hand after the published ones.
+    for crd in own().iter().chain(&lab()).filter(|c| c.spec.group != "metal3.io") {
         let value = serde_json::to_value(&crd.spec.versions[0].schema).unwrap();
         walk(&file_name(crd), &value["openAPIV3Schema"]);
     }

@@ -81,3 +81,35 @@ words! {
         Deleting = "Deleting",
     }
 }
+
+words! {
+    /// Reasons of the condition `Approved` or `Denied` that we put on a certificate request (spec/07 5.4).
+    CsrReason {
+        /// Approved; upstream's word.
+        AutoApproved = "AutoApprovedByHubCSRApprovingController",
+        /// No label names the cluster.
+        ClusterNotNamed = "ClusterNotNamed",
+        /// The hub does not accept the cluster.
+        ClusterNotAccepted = "ClusterNotAccepted",
+        /// The cluster or the add-on on it is being deleted.
+        Leaving = "Leaving",
+        /// Not the signer of client certificates.
+        WrongSigner = "WrongSigner",
+        /// Usages beyond those of a client.
+        WrongUsages = "WrongUsages",
+        /// A lifetime out of bounds.
+        WrongLifetime = "WrongLifetime",
+        /// The requester is not the agent of that cluster.
+        WrongRequester = "WrongRequester",
+        /// The request is not one PEM block with one request in it.
+        MalformedRequest = "MalformedRequest",
+        /// Not the user name of the add-on's agent.
+        WrongCommonName = "WrongCommonName",
+        /// Not exactly the groups of the add-on's agent.
+        WrongOrganizations = "WrongOrganizations",
+        /// Something else in the subject, or an extension that a client needs not.
+        UnexpectedContent = "UnexpectedContent",
+        /// Alternative names beyond the add-on's own.
+        WrongAlternativeNames = "WrongAlternativeNames",
+    }
+}

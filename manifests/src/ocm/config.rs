@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{ResourceRequirements, Toleration};
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-/// How the agent is deployed.
+/// The spec as the API server returns it: its hash is taken over this, not over a typed form, which would drop what
+/// we do not know (spec/07 4.3).
 #[derive(CustomResource, Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[kube(
     group = "addon.open-cluster-management.io",
@@ -18,8 +20,23 @@ use serde::{Deserialize, Serialize};
     derive = "Default",
     doc = "How an add-on's agent is deployed."
 )]
+#[serde(transparent)]
+pub struct AddOnDeploymentConfigSpec(pub Value);
+
+impl AddOnDeploymentConfig {
+    /// The spec in our words.
+    ///
+    /// # Errors
+    /// When a field has another type than the published schema says.
+    pub fn read(&self) -> Result<DeploymentConfig, serde_json::Error> {
+        DeploymentConfig::deserialize(&self.spec.0)
+    }
+}
+
+/// How the agent is deployed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AddOnDeploymentConfigSpec {
+pub struct DeploymentConfig {
     /// Install namespace on the spoke; wins over everything else, unless empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_install_namespace: Option<String>,

@@ -21,8 +21,8 @@ pub mod work;
 
 pub use addon::{ManagedClusterAddOn, ManagedClusterAddOnSpec, ManagedClusterAddOnStatus};
 pub use cluster::{ManagedCluster, ManagedClusterSpec, ManagedClusterStatus};
-pub use conditions::{AddOnCondition, AddOnReason, ClusterCondition, WorkCondition};
-pub use config::{AddOnDeploymentConfig, AddOnDeploymentConfigSpec};
+pub use conditions::{AddOnCondition, AddOnReason, ClusterCondition, CsrReason, WorkCondition};
+pub use config::{AddOnDeploymentConfig, AddOnDeploymentConfigSpec, DeploymentConfig};
 pub use management::{ClusterManagementAddOn, ClusterManagementAddOnSpec, ClusterManagementAddOnStatus};
 pub use work::{ManifestWork, ManifestWorkSpec, ManifestWorkStatus};
 

@@ -51,6 +51,9 @@ pub fn deploy_work(i: usize) -> String {
     format!("addon-{ADDON}-deploy-{i}")
 }
 
+/// The one alternative name that a certificate of the add-on may carry.
+pub const AGENT_DNS_NAME: &str = "ocloud.addon.open-cluster-management.io";
+
 /// User name in the client certificate of the agent of `cluster` (spec/07 5.3).
 pub fn agent_user(cluster: &str) -> String {
     format!("system:open-cluster-management:cluster:{cluster}:addon:{ADDON}:agent:{ADDON}")

@@ -19,3 +19,6 @@ pub use policy::{
     ClusterCompliance, Compliance, Placement, PlacementBinding, PlacementBindingSpec,
     PlacementBindingSubject, Policy, PolicySpec, PolicyStatus,
 };
+
+#[cfg(test)]
+mod tests;

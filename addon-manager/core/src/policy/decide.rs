@@ -28,11 +28,11 @@ pub struct Seen<'a> {
     pub bound: &'a Bound,
     /// The ManagedCluster, when there is one.
     pub cluster: Option<Cluster>,
-    /// Status of ClusterProvisioned: absent, or whether it is True.
+    /// Status of `ClusterProvisioned`: absent, or whether it is True.
     pub installed: Option<bool>,
     /// `fulfilledNodeCount` is above zero.
     pub fulfilled_before: bool,
-    /// ConfigurationApplied as it stands.
+    /// `ConfigurationApplied` as it stands.
     pub current: Option<&'a Condition>,
     /// `nonCompliantAt` as it stands.
     pub non_compliant_at: Option<Timestamp>,
@@ -47,7 +47,7 @@ pub struct Seen<'a> {
 /// What of the request's status concerns its configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// ConfigurationApplied.
+    /// `ConfigurationApplied`.
     pub condition: Next,
     /// `nonCompliantAt`
     pub non_compliant_at: Option<Timestamp>,
@@ -147,7 +147,7 @@ fn timed(
     (waiting(RequestReason::InProgress, running), Some(start), clock::deadline(Some(start), seen.timeout))
 }
 
-/// Details of phase `progressing` for a ConfigurationApplied that is not True; `None` when it does not keep the
+/// Details of phase `progressing` for a `ConfigurationApplied` that is not True; `None` when it does not keep the
 /// request from being fulfilled by itself (a person must act on inform policies).
 pub fn progress(found: &Condition, policies: &[PolicyDetails]) -> Option<&'static str> {
     if found.status == status::TRUE {

@@ -32,11 +32,11 @@ pub struct Child<'a> {
 /// What of the ManagedCluster decides whether it can take configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cluster {
-    /// ManagedClusterConditionAvailable is True.
+    /// `ManagedClusterConditionAvailable` is True.
     pub available: bool,
-    /// HubAcceptedManagedCluster is True.
+    /// `HubAcceptedManagedCluster` is True.
     pub accepted: bool,
-    /// ManagedClusterJoined is True.
+    /// `ManagedClusterJoined` is True.
     pub joined: bool,
     /// When Available turned True.
     pub available_since: Option<Timestamp>,

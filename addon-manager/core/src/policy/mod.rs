@@ -23,3 +23,6 @@ pub const WAITING_FOR_CLUSTER: &str = "Waiting for cluster to be ready for polic
 /// How long a cluster must have been available before "no policies" is believed for a new cluster (B-10): the
 /// propagator needs a moment to create them.
 pub const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_mins(2);
+
+#[cfg(test)]
+mod tests;

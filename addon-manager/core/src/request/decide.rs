@@ -10,7 +10,8 @@ use super::clock::{self, Durations};
 use super::error::Class;
 use super::phase::{self, Facts};
 use super::seen::Seen;
-use super::stage::{self, Draft, PAUSED, Stage};
+use super::stages::{self, Draft, PAUSED, Stage};
+use super::validate::Validated;
 use crate::plan::{Note, Plan, Step, Target, manager};
 
 /// A plan, and whose each of its steps is.
@@ -43,8 +44,10 @@ pub fn decide(seen: &Seen<'_>, now: Timestamp) -> RequestPlan {
     if draft.has_annotation(PAUSED) {
         return finish(draft, false);
     }
-    stage::run(&mut draft);
-    let pending = draft.steps.iter().any(|(s, _)| matches!(s, Stage::Render | Stage::Resources));
+    stages::run(&mut draft);
+    let preparing =
+        draft.steps.iter().any(|(s, _)| matches!(s, Stage::Render | Stage::Resources | Stage::Allocation));
+    let pending = preparing || stages::awaits_hardware(&draft);
     finish(draft, pending)
 }
 
@@ -63,12 +66,12 @@ fn finalizer(request: &ProvisioningRequest, present: bool) -> Step {
 }
 
 fn delete(mut draft: Draft<'_>) -> RequestPlan {
-    match stage::advance_deletion(&mut draft) {
-        stage::Progress::Waiting(blocker) => {
+    match stages::advance_deletion(&mut draft) {
+        stages::Progress::Waiting(blocker) => {
             draft.waiting = Some(blocker);
             finish(draft, false)
         }
-        stage::Progress::Done => {
+        stages::Progress::Done => {
             let step = finalizer(draft.seen.request, false);
             // The status of an object that goes away in this pass is not written.
             RequestPlan {
@@ -86,11 +89,12 @@ fn finish(mut draft: Draft<'_>, pending: bool) -> RequestPlan {
     let generation = draft.generation();
     let deleting = seen.request.metadata.deletion_timestamp.is_some();
     let stored = seen.request.status.as_ref();
-    let durations = seen.input.as_ref().map(|i| i.durations).unwrap_or_default();
+    let durations = seen.input.as_ref().map(Validated::durations).unwrap_or_default();
     let before = stored.and_then(|s| s.provisioning_status.clone()).unwrap_or_default();
     let overall = overall(&mut draft, &durations);
     let policies = draft.status.extensions.as_ref().map(|e| e.policies.clone()).unwrap_or_default();
-    let fulfilled_before = draft.cluster_details().and_then(|c| c.fulfilled_node_count).is_some_and(|n| n > 0);
+    let fulfilled_before =
+        draft.cluster_details().and_then(|c| c.fulfilled_node_count).is_some_and(|n| n > 0);
     let facts = Facts {
         generation,
         deleting,
@@ -102,7 +106,8 @@ fn finish(mut draft: Draft<'_>, pending: bool) -> RequestPlan {
         overall: overall.as_deref(),
         policies: &policies,
     };
-    let conditions = if keeps_phase(&draft) { without_validated(&draft) } else { draft.status.conditions.clone() };
+    let conditions =
+        if keeps_phase(&draft) { without_validated(&draft) } else { draft.status.conditions.clone() };
     let next = phase::derive(&conditions, &facts);
     let changed = before.provisioning_phase != Some(next.phase)
         || (before.provisioning_details.as_deref() != Some(next.details.as_str()));

@@ -14,7 +14,7 @@ const NODE_LISTS: &[KeyedList] =
 ///
 /// # Errors
 /// Always of class input.
-pub fn expand(
+pub(super) fn expand(
     cluster: &mut Map<String, Value>,
     warnings: &mut Vec<String>,
 ) -> Result<NodeGroups, InputError> {

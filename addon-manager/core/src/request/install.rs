@@ -5,22 +5,22 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use manifests::clcm::conditions::{RequestCondition, RequestReason};
 use manifests::meta::GoDuration;
 use manifests::meta::condition::{self, Next, status, whole_seconds};
+use manifests::ran::ClusterInstanceCondition;
 
 use super::clock;
 
-/// ClusterProvisioned while the ClusterInstance says nothing about the installation.
+/// `ClusterProvisioned` while the ClusterInstance says nothing about the installation.
 pub const WAITING_TO_START: &str = "Waiting for cluster installation to start";
-/// ClusterProvisioned and details of an installation that takes too long.
+/// `ClusterProvisioned` and details of an installation that takes too long.
 pub const TIMED_OUT: &str = "Cluster installation timed out";
 
 /// Conditions of the ClusterInstance that must hold, in the order in which they are looked at.
-const PROCESSING: [&str; 4] = [
-    "ClusterInstanceValidated",
-    "RenderedTemplates",
-    "RenderedTemplatesValidated",
-    "RenderedTemplatesApplied",
+const PROCESSING: [ClusterInstanceCondition; 4] = [
+    ClusterInstanceCondition::Validated,
+    ClusterInstanceCondition::RenderedTemplates,
+    ClusterInstanceCondition::RenderedTemplatesValidated,
+    ClusterInstanceCondition::RenderedTemplatesApplied,
 ];
-const PROVISIONED: &str = "Provisioned";
 
 /// What the site-config operator says.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,9 +46,9 @@ impl Live<'_> {
 /// What of the request's status concerns the installation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Installation {
-    /// ClusterInstanceProcessed.
+    /// `ClusterInstanceProcessed`.
     pub processed: Next,
-    /// ClusterProvisioned; `None` leaves it as it is.
+    /// `ClusterProvisioned`; `None` leaves it as it is.
     pub provisioned: Option<Next>,
     /// The install clock.
     pub started_at: Option<Timestamp>,
@@ -68,7 +68,8 @@ pub fn install(
 ) -> Installation {
     let processed = processed(name, live);
     let earlier = condition::find(before, RequestCondition::ClusterProvisioned);
-    let reported = condition::find(live.conditions, PROVISIONED).map(copy_provisioned);
+    let reported =
+        condition::find(live.conditions, ClusterInstanceCondition::Provisioned).map(copy_provisioned);
     let waiting = || {
         (processed.status == status::TRUE).then(|| {
             Next::no(RequestCondition::ClusterProvisioned, RequestReason::InProgress, WAITING_TO_START)

@@ -162,7 +162,7 @@ impl Merge<'_> {
         path: &str,
         rule: KeyedList,
     ) -> Result<(), MergeError> {
-        let mut merged: Vec<(String, Map<String, Value>)> = Vec::with_capacity(dst.len());
+        let mut merged: Named = Vec::with_capacity(dst.len());
         for (name, element) in named(std::mem::take(dst), Side::Destination, path)? {
             match merged.iter_mut().find(|(n, _)| *n == name) {
                 Some(_) if !rule.allow_duplicates => {
@@ -196,8 +196,10 @@ impl Merge<'_> {
     }
 }
 
-/// The elements of a keyed list with their names.
-fn named(list: Vec<Value>, side: Side, path: &str) -> Result<Vec<(String, Map<String, Value>)>, MergeError> {
+/// Elements of a keyed list with their names.
+type Named = Vec<(String, Map<String, Value>)>;
+
+fn named(list: Vec<Value>, side: Side, path: &str) -> Result<Named, MergeError> {
     let mut out = Vec::with_capacity(list.len());
     for (index, value) in list.into_iter().enumerate() {
         let Value::Object(element) = value else {
@@ -348,12 +350,9 @@ fn check_nodes(cluster: &Map<String, Value>) -> Result<(), InputError> {
         };
         match node.get("hostName") {
             None => {}
+            Some(Value::String(host)) if hosts.insert(host.as_str()) => {}
             Some(Value::String(host)) => {
-                if !hosts.insert(host.as_str()) {
-                    return Err(InputError::input(format!(
-                        "hostName {host:?} is used by more than one node"
-                    )));
-                }
+                return Err(InputError::input(format!("hostName {host:?} is used by more than one node")));
             }
             Some(_) => return Err(InputError::input(format!("nodes[{index}].hostName is not a string"))),
         }

@@ -11,10 +11,13 @@
 //!
 //! Everything here is total: malformed data gives an [`InputError`], never a panic (B-44).
 
+pub mod admission;
 pub mod clock;
+mod decide;
 pub mod diff;
 mod error;
 mod expand;
+pub mod fulfil;
 pub mod hwmgmt;
 pub mod install;
 pub mod merge;
@@ -24,5 +27,15 @@ pub mod nodes;
 pub mod phase;
 pub mod render;
 pub mod resources;
+pub mod seen;
+pub mod stage;
+pub mod stages;
+pub mod template;
+mod upgrade_input;
+pub mod validate;
 
+pub use decide::{RequestPlan, decide};
 pub use error::{Class, InputError};
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! Names: the request's UUID, and the cluster name that becomes ClusterInstance, namespace and ManagedCluster
 //! (spec/02 5.1 and 6.5).
 
+use manifests::clcm::ProvisioningRequest;
 use serde_json::Value;
 
 use super::error::InputError;
@@ -134,6 +135,24 @@ pub struct Taken {
     pub cluster: Option<String>,
     /// Its `nodeClusterName`.
     pub node_cluster: Option<String>,
+}
+
+impl Taken {
+    /// What this request takes.
+    pub fn of(request: &ProvisioningRequest) -> Self {
+        let parameters = request.spec.template_parameters.value();
+        let text = |pointer: &str| {
+            let value = parameters.pointer(pointer).and_then(Value::as_str);
+            value.filter(|v| !v.is_empty()).map(str::to_owned)
+        };
+        let live = request.status.as_ref().and_then(|s| s.extensions.as_ref());
+        let live = live.and_then(|e| e.cluster_details.as_ref()).and_then(|c| c.name.clone());
+        Taken {
+            request: request.metadata.name.clone().unwrap_or_default(),
+            cluster: live.or_else(|| text("/clusterInstanceParameters/clusterName")),
+            node_cluster: text("/nodeClusterName"),
+        }
+    }
 }
 
 /// Checks that no other request uses the cluster name or the node cluster name (B-23).

@@ -126,6 +126,15 @@ pub fn caught_up(transaction: i64, status: &NodeAllocationRequestStatus) -> bool
     transaction == 0 || status.observed_config_transaction_id == transaction
 }
 
+/// What the hardware manager reports is about the spec as it stands (B-48). It acknowledges no transaction for the first
+/// allocation, nor before the first change that follows it; and that the cluster is up is no change of the hardware.
+pub fn is_current(allocation: &NodeAllocationRequest) -> bool {
+    let Some(status) = &allocation.status else { return false };
+    let first = status.observed_config_transaction_id == 0
+        && (allocation.metadata.generation == Some(1) || allocation.spec.cluster_provisioned);
+    first || caught_up(allocation.spec.config_transaction_id, status)
+}
+
 /// What a hardware condition means for the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapped {
@@ -137,7 +146,7 @@ pub struct Mapped {
     pub failed: bool,
 }
 
-/// HardwareProvisioned from the object's `Provisioned` (13.4). The state of the first provisioning always counts,
+/// `HardwareProvisioned` from the object's `Provisioned` (13.4). The state of the first provisioning always counts,
 /// whatever transaction it belongs to.
 pub fn provisioned(status: Option<&NodeAllocationRequestStatus>) -> Mapped {
     let found = status.and_then(|s| condition::find(&s.conditions, HardwareCondition::Provisioned));
@@ -166,7 +175,7 @@ pub enum Configured {
     Current(Mapped),
 }
 
-/// HardwareConfigured from the object's `Configured` (13.4). `transaction` is that of the spec as it shall be.
+/// `HardwareConfigured` from the object's `Configured` (13.4). `transaction` is that of the spec as it shall be.
 pub fn configured(transaction: i64, status: Option<&NodeAllocationRequestStatus>) -> Configured {
     let Some(status) = status else { return Configured::Absent };
     match condition::find(&status.conditions, HardwareCondition::Configured) {

@@ -26,7 +26,7 @@ pub struct Applied {
 /// Writes BMC, host reference and MAC addresses of the allocated hosts into the nodes of `spec` (the spec of the
 /// ClusterInstance that is about to be applied).
 ///
-/// `input` is the merged cluster data, where interfaces still have their labels. `nodes` are the AllocatedNodes of
+/// `input` is the merged cluster data, where interfaces still have their labels. `nodes` are the `AllocatedNodes` of
 /// this request in any order.
 ///
 /// A host keeps the node that it was assigned first; a new one gets the first free node of its group, in name order.
@@ -197,7 +197,7 @@ impl Fill<'_> {
     }
 }
 
-/// The condition HardwareNodeConfigApplied for a result of [`apply`]. After the installation a missing node is one
+/// The condition `HardwareNodeConfigApplied` for a result of [`apply`]. After the installation a missing node is one
 /// that is still to be allocated, no failure.
 pub fn condition(result: &Result<(), InputError>, installed: bool) -> Next {
     let type_ = RequestCondition::HardwareNodeConfigApplied;

@@ -195,10 +195,9 @@ impl<'a> View<'a> {
         match self.find(RequestCondition::ClusterProvisioned) {
             None => return progressing(install::WAITING_TO_START),
             Some(found) if found.status != status::TRUE => {
-                let ours = found.message == install::WAITING_TO_START
-                    || found.message.starts_with("Scale-out: ")
-                    || found.message.starts_with("Scale-in: ");
-                return progressing(if ours { &found.message } else { INSTALLING });
+                let scaling =
+                    found.message.starts_with("Scale-out: ") || found.message.starts_with("Scale-in: ");
+                return progressing(if scaling { &found.message } else { INSTALLING });
             }
             Some(_) => {}
         }

@@ -26,7 +26,7 @@ pub const DRY_RUN_PREFIX: &str = "failed to validate the rendered ClusterInstanc
 pub const INVALID_PREFIX: &str = "invalid ClusterInstance configuration: ";
 
 /// Steps N1 to N4 and N6: the object as it is applied, with placeholders for hardware data that is missing.
-/// `installed` is whether ClusterProvisioned is True.
+/// `installed` is whether `ClusterProvisioned` is True.
 ///
 /// # Errors
 /// When a node has no interfaces.
@@ -204,14 +204,14 @@ const HARDWARE_FIELDS: &[&str] = &[
     "suppressedManifests",
 ];
 
-/// Section 7.3, for an installed cluster: a new image set suppresses the AgentClusterInstall (its admission forbids
+/// Section 7.3, for an installed cluster: a new image set suppresses the `AgentClusterInstall` (its admission forbids
 /// the change), and manifests once suppressed stay so.
 pub fn adapt_for_upgrade(rendered: &mut Value, live_spec: &Value) {
     let Some(spec) = rendered.get("spec") else { return };
     let changes = diff::diff(live_spec, spec);
-    let changed = diff::classify(&changes, HARDWARE_FIELDS, diff::ALLOWED_AFTER_INSTALL);
+    let sorted = diff::classify(&changes, HARDWARE_FIELDS, diff::ALLOWED_AFTER_INSTALL);
     let mut add: Vec<&str> = Vec::new();
-    if changed.immutable.iter().any(|path| path == "clusterImageSetNameRef") {
+    if sorted.immutable.iter().any(|path| path == "clusterImageSetNameRef") {
         add.push("AgentClusterInstall");
     }
     let live = live_spec.get("suppressedManifests").and_then(Value::as_array);
@@ -277,6 +277,7 @@ fn is_control_plane(role: &str) -> bool {
 
 /// Section 7.5: the live object is used instead of a new one while an installation (or scaling) runs, and after one
 /// that failed.
+#[expect(clippy::fn_params_excessive_bools, reason = "four facts of the status, all alike")]
 pub fn is_frozen(rendered: bool, cluster_known: bool, installed: bool, exists: bool) -> bool {
     rendered && cluster_known && !installed && exists
 }

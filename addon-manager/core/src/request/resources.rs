@@ -243,7 +243,7 @@ pub fn policy_config_map(
     Ok(Some(config_map(&names::policy_config_map(cluster), &namespace, owner, data)))
 }
 
-/// Namespaces where an earlier template left `<cluster>-pg` behind (B-28). `found` are the namespaces of ConfigMaps
+/// Namespaces where an earlier template left `<cluster>-pg` behind (B-28). `found` are the namespaces of `ConfigMaps`
 /// of that name that this request owns.
 pub fn stale_policy_namespaces<'a>(
     found: impl IntoIterator<Item = &'a str>,

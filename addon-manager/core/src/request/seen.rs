@@ -9,7 +9,7 @@ use manifests::ran::{Agent, ClusterInstance, Policy};
 
 use super::error::InputError;
 use super::names::ClusterNamespace;
-use super::stage::Stage;
+use super::stages::Stage;
 use super::validate::Validated;
 use crate::plan::Fault;
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Number, Value};
 
 use super::Violation;
-use super::compile::{Additional, Bounds, Dependency, Items, Node, NodeId, Schema, Type};
+use super::node::{Additional, Bounds, Dependency, Items, Node, NodeId, Schema, Type};
 use super::number::Decimal;
 use super::print::go_json;
 
@@ -85,11 +85,11 @@ impl Outcome {
     }
 }
 
-/// Keeps the better of two failures.
-fn closest(best: Option<Outcome>, other: Outcome) -> Option<Outcome> {
+/// Keeps the better of two failures, the first of equals.
+fn closest(best: Option<Outcome>, other: Outcome) -> Outcome {
     match best {
-        Some(best) if best.score >= other.score => Some(best),
-        _ => Some(other),
+        Some(best) if best.score >= other.score => best,
+        _ => other,
     }
 }
 
@@ -176,7 +176,7 @@ impl<'a> Run<'a> {
                     valid = true;
                     break;
                 }
-                best = closest(best, branch);
+                best = Some(closest(best, branch));
             }
             if !valid {
                 out.fail(path, "Must validate at least one schema (anyOf)");
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
                 if branch.is_valid() {
                     valid += 1;
                 } else if valid == 0 {
-                    best = closest(best, branch);
+                    best = Some(closest(best, branch));
                 }
             }
             if valid != 1 {
@@ -308,7 +308,7 @@ impl<'a> Run<'a> {
                     found = true;
                     break;
                 }
-                best = closest(best, item);
+                best = Some(closest(best, item));
             }
             if !found {
                 out.fail(path, "At least one of the items must match");

@@ -15,9 +15,11 @@
 mod compile;
 mod evaluate;
 mod format;
+mod node;
 mod number;
 mod pattern;
 mod print;
+mod reference;
 mod transform;
 
 #[cfg(test)]
@@ -27,7 +29,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-pub use compile::Schema;
+pub use node::Schema;
 pub use print::go_json;
 pub use transform::{ClearError, clear_properties, forbid_unknown, strip_required};
 
@@ -91,4 +93,9 @@ pub fn listing(violations: &[Violation]) -> String {
         out.push_str(&v.text);
     }
     out
+}
+
+/// A number as Go's `%v` prints it: shortest digits, an exponent from one million on and below one ten thousandth.
+pub fn go_number(number: &serde_json::Number) -> String {
+    number::Decimal::of(number).go_text()
 }

@@ -109,7 +109,7 @@ impl Decimal {
             rest == 0
         } else {
             let power = u32::try_from(-shift).ok().and_then(|p| 10_u128.checked_pow(p));
-            power.and_then(|p| divisor.checked_mul(p)).is_some_and(|d| value % d == 0)
+            power.and_then(|p| divisor.checked_mul(p)).is_some_and(|d| value.is_multiple_of(d))
         }
     }
 

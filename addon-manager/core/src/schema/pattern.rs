@@ -86,17 +86,16 @@ fn escape(chars: &[char], at: usize, out: &mut String) -> Option<usize> {
             return Some(at + length);
         }
         '<' | '>' => out.push(letter),
-        _ => match ascii(letter) {
-            Some(range) => {
+        _ => {
+            if let Some(range) = ascii(letter) {
                 out.push_str(if letter.is_ascii_uppercase() { "[^" } else { "[" });
                 out.push_str(range);
                 out.push(']');
-            }
-            None => {
+            } else {
                 out.push('\\');
                 out.push(letter);
             }
-        },
+        }
     }
     Some(at + 2)
 }

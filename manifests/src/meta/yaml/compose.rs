@@ -1,22 +1,123 @@
 //! From parser events to nodes, and from nodes to JSON.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Number, Value};
-use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, StrInput, Tag};
+use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, ScanError, StrInput, Tag};
 
 use super::scalar::{self, Scalar};
 use super::{Document, Duplicate, YamlError};
 
 /// Deeper documents are refused; JSON parsers stop at 128.
 const MAX_DEPTH: usize = 100;
-/// Bytes of JSON that one document may become, a multiple of what the API server stores.
-const MAX_NODES: usize = 4_000_000;
+/// Nodes that one document may become; the API server stores no object that needs as many.
+const MAX_NODES: usize = 2_000_000;
+/// Bytes of text that aliases may add to one document.
+const MAX_ALIAS_BYTES: usize = 16 << 20;
 
 const YAML_TAGS: &str = "tag:yaml.org,2002:";
 
-/// Reads documents one by one.
-pub(super) struct Reader<'a> {
+/// How many lines of one text may be indented anew; beyond, the error stands.
+const MAX_REPAIRS: usize = 500;
+
+/// Reads all documents, or only the first one: what stands behind it is not even looked at, as in Go.
+pub(super) fn read(text: &str, only_first: bool) -> Result<Vec<Document>, YamlError> {
+    if text.contains(control_character) {
+        return Err(YamlError::Content("control characters are not allowed".to_owned()));
+    }
+    let mut text = Cow::Borrowed(text);
+    let mut last = 0;
+    for _ in 0..MAX_REPAIRS {
+        match attempt(&text, only_first) {
+            // The same line again: it did not help.
+            Err(Stop::Indentation(line, error)) if line == last => return Err(error),
+            Err(Stop::Indentation(line, _)) => {
+                text = Cow::Owned(indent(&text, line));
+                last = line;
+            }
+            Err(Stop::Error(error)) => return Err(error),
+            Ok(documents) => return Ok(documents),
+        }
+    }
+    match attempt(&text, only_first) {
+        Ok(documents) => Ok(documents),
+        Err(Stop::Error(error) | Stop::Indentation(_, error)) => Err(error),
+    }
+}
+
+enum Stop {
+    /// Only the indentation of this line is wrong.
+    Indentation(usize, YamlError),
+    Error(YamlError),
+}
+
+impl From<YamlError> for Stop {
+    fn from(error: YamlError) -> Self {
+        Stop::Error(error)
+    }
+}
+
+fn attempt(text: &str, only_first: bool) -> Result<Vec<Document>, Stop> {
+    let mut reader = Reader { text, parser: Parser::new_from_str(text), ended: false };
+    let mut out = Vec::new();
+    while let Some(document) = reader.next_document()? {
+        out.push(document);
+        if only_first {
+            break;
+        }
+    }
+    Ok(out)
+}
+
+/// Go does not look at the indentation inside of brackets and quotes, where it has no meaning; our parser does. Gives
+/// the text with this line further to the right than all others.
+fn indent(text: &str, line: usize) -> String {
+    // Entries of lists and keys may open further levels in the same line.
+    let level = |l: &str| l.len() - l.trim_start_matches([' ', '-', '?', ':']).len();
+    let width = text.lines().map(level).max().unwrap_or(0) + 2;
+    let mut out = String::with_capacity(text.len() + width);
+    for (i, l) in text.split_inclusive('\n').enumerate() {
+        if i + 1 == line {
+            out.extend(std::iter::repeat_n(' ', width));
+            out.push_str(l.trim_start_matches([' ', '\t']));
+        } else {
+            out.push_str(l);
+        }
+    }
+    out
+}
+
+/// The line whose indentation is all that this error is about, where Go does not look at it.
+fn only_indentation(text: &str, error: &ScanError) -> Option<usize> {
+    let line = error.marker().line();
+    match error.info() {
+        "invalid indentation"
+        | "invalid indentation in flow construct"
+        | "invalid indentation in multiline quoted scalar"
+        | "tab cannot be used as indentation" => Some(line),
+        // Tabs are wrong in block style, and fine in brackets.
+        info if info.starts_with("tabs disallowed") || info.ends_with("found a tab") => {
+            let mut before = "";
+            for (i, l) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
+                let content = l.trim_start_matches([' ', '\t']);
+                if i + 1 >= line
+                    && l.get(..l.len() - content.len()).is_some_and(|indent| indent.contains('\t'))
+                {
+                    let inside =
+                        before.trim_end().ends_with(['[', '{', ',']) || content.starts_with([']', '}']);
+                    return inside.then_some(i + 1);
+                }
+                before = l;
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
     parser: Parser<'a, StrInput<'a>>,
     ended: bool,
 }
@@ -41,22 +142,21 @@ struct Open {
     mapping: bool,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Reader { parser: Parser::new_from_str(text), ended: false }
-    }
-
+impl Reader<'_> {
     /// The next document; `None` after the last.
-    pub(super) fn next_document(&mut self) -> Result<Option<Document>, YamlError> {
+    fn next_document(&mut self) -> Result<Option<Document>, Stop> {
         let mut nodes: Vec<Node> = Vec::new();
         let mut anchors: HashMap<usize, usize> = HashMap::new();
         let mut open: Vec<Open> = Vec::new();
         let mut started = false;
         while !self.ended {
             let Some(next) = self.parser.next() else { break };
-            let (event, span) = next.map_err(|e| YamlError::Syntax {
-                line: e.marker().line().max(1),
-                text: e.info().to_owned(),
+            let (event, span) = next.map_err(|e| {
+                let error = syntax_error(self.text, &e);
+                match only_indentation(self.text, &e) {
+                    Some(line) => Stop::Indentation(line, error),
+                    None => Stop::Error(error),
+                }
             })?;
             let line = span.start.line().max(1);
             let anchor = event.anchor_id();
@@ -69,12 +169,12 @@ impl<'a> Reader<'a> {
                     started = true;
                     continue;
                 }
-                Event::DocumentEnd => return compose(&nodes).map(Some),
+                Event::DocumentEnd => return Ok(Some(compose(&nodes)?)),
                 Event::Scalar(text, style, _, tag) => Node {
                     kind: Kind::Scalar {
                         text: text.into_owned(),
                         plain: style == ScalarStyle::Plain,
-                        tag: tag.map(std::borrow::Cow::into_owned),
+                        tag: tag.map(Cow::into_owned),
                     },
                     line,
                 },
@@ -113,12 +213,44 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
             if open.len() > MAX_DEPTH {
-                return Err(YamlError::Content(format!("exceeded max depth of {MAX_DEPTH}")));
+                return Err(YamlError::Content(format!("exceeded max depth of {MAX_DEPTH}")).into());
             }
             nodes.push(node);
         }
-        if started { compose(&nodes).map(Some) } else { Ok(None) }
+        if started { Ok(Some(compose(&nodes)?)) } else { Ok(None) }
     }
+}
+
+fn control_character(c: char) -> bool {
+    c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}')
+}
+
+/// The Go parser's words for what is wrong, where it has the same thought.
+fn syntax_error(text: &str, error: &ScanError) -> YamlError {
+    let info = error.info();
+    if info.contains("unknown anchor") {
+        let rest = text.char_indices().nth(error.marker().index()).and_then(|(at, _)| text.get(at..));
+        let name = rest.unwrap_or_default().trim_start_matches('*');
+        let name = name.split(|c: char| c.is_whitespace() || ",[]{}".contains(c)).next().unwrap_or_default();
+        return YamlError::Content(format!("unknown anchor '{name}' referenced"));
+    }
+    let said = match info {
+        _ if info.starts_with("unexpected character") => "found character that cannot start any token",
+        _ if info.starts_with("tabs disallowed") => "found character that cannot start any token",
+        _ if info.ends_with("found a tab") => "found a tab character that violates indentation",
+        "a block scalar content cannot start with a tab" => {
+            "found a tab character where an indentation space is expected"
+        }
+        "simple key expected ':'" => "could not find expected ':'",
+        "unclosed bracket '['" => "did not find expected ',' or ']'",
+        "unclosed bracket '{'" => "did not find expected ',' or '}'",
+        "misplaced bracket" => "did not find expected node content",
+        "unclosed quote" => "found unexpected end of stream",
+        _ if info.starts_with("invalid trailing content after") => "did not find expected key",
+        _ if info.starts_with("while ") => info.split_once(", ").map_or(info, |(_, said)| said),
+        _ => info,
+    };
+    YamlError::Syntax { line: error.marker().line().max(1), text: said.to_owned() }
 }
 
 fn compose(nodes: &[Node]) -> Result<Document, YamlError> {
@@ -133,6 +265,7 @@ struct Composer<'a> {
     duplicates: Vec<Duplicate>,
     decoded: usize,
     from_aliases: usize,
+    alias_bytes: usize,
     /// Aliases that are being followed.
     following: Vec<usize>,
     depth: usize,
@@ -153,7 +286,7 @@ impl Composer<'_> {
         let ratio = self.from_aliases as f64 / self.decoded as f64;
         let too_many =
             self.from_aliases > 100 && self.decoded > 1000 && ratio > allowed_alias_ratio(self.decoded);
-        if too_many || self.decoded > MAX_NODES {
+        if too_many || self.decoded > MAX_NODES || self.alias_bytes > MAX_ALIAS_BYTES {
             return Err(YamlError::Content("document contains excessive aliasing".to_owned()));
         }
         Ok(())
@@ -166,7 +299,12 @@ impl Composer<'_> {
             return Err(YamlError::Content(format!("exceeded max depth of {MAX_DEPTH}")));
         }
         let value = match &self.node(index)?.kind {
-            Kind::Scalar { .. } => json(self.scalar(index)?)?,
+            Kind::Scalar { text, .. } => {
+                if !self.following.is_empty() {
+                    self.alias_bytes += text.len();
+                }
+                json(self.scalar(index)?)?
+            }
             Kind::Alias(target) => {
                 let target = *target;
                 self.follow(target, |c| c.value(target))?
@@ -206,7 +344,7 @@ impl Composer<'_> {
             return Err(merge_error());
         };
         let children = children.clone();
-        let mut own: std::collections::HashSet<String> = std::collections::HashSet::new();
+        let mut own: HashSet<String> = HashSet::new();
         for pair in children.chunks(2) {
             let &[key, value] = pair else {
                 return Err(YamlError::Content("document is not complete".to_owned()));
@@ -300,7 +438,7 @@ impl Composer<'_> {
     }
 }
 
-fn yaml_tag(tag: &Tag) -> Option<std::borrow::Cow<'_, str>> {
+fn yaml_tag(tag: &Tag) -> Option<Cow<'_, str>> {
     tag.suffix_in_namespace(YAML_TAGS)
 }
 

@@ -62,9 +62,8 @@ pub fn parse_mapping(text: &str) -> Result<Value, YamlError> {
 /// # Errors
 /// When it is not YAML, or not a mapping.
 pub fn read_mapping(text: &str) -> Result<Document, YamlError> {
-    let mut document = compose::Reader::new(text)
-        .next_document()?
-        .unwrap_or(Document { value: Value::Null, duplicates: vec![] });
+    let empty = Document { value: Value::Null, duplicates: Vec::new() };
+    let mut document = compose::read(text, true)?.pop().unwrap_or(empty);
     match document.value {
         Value::Null => document.value = Value::Object(Map::new()),
         Value::Object(_) => {}
@@ -81,7 +80,7 @@ pub fn read_mapping(text: &str) -> Result<Document, YamlError> {
 /// # Errors
 /// When it is not YAML.
 pub fn parse(text: &str) -> Result<Value, YamlError> {
-    Ok(compose::Reader::new(text).next_document()?.map_or(Value::Null, |d| d.value))
+    Ok(compose::read(text, true)?.pop().map_or(Value::Null, |d| d.value))
 }
 
 /// Reads all documents that are not empty.
@@ -89,14 +88,7 @@ pub fn parse(text: &str) -> Result<Value, YamlError> {
 /// # Errors
 /// When one of them is not YAML.
 pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
-    let mut reader = compose::Reader::new(text);
-    let mut out = Vec::new();
-    while let Some(document) = reader.next_document()? {
-        if !document.value.is_null() {
-            out.push(document.value);
-        }
-    }
-    Ok(out)
+    Ok(compose::read(text, false)?.into_iter().map(|d| d.value).filter(|v| !v.is_null()).collect())
 }
 
 #[cfg(test)]

@@ -1,0 +1,5 @@
+//! Locations, OCloudSites, ResourcePools, HardwareProfiles, FirmwareCatalogs.
+
+mod act;
+
+pub(crate) use act::Inventory;

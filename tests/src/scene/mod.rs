@@ -1,0 +1,189 @@
+//! A lab in which the product does its job: simulators on the hub, the manager under its own rights, and spokes that
+//! join when the installer says that their cluster is up. Shared by the demo and the integration tests.
+//!
+//! ```text
+//! ClusterInstance installed (simulator) --> the spoke of that name joins the hub through the real OCM agents
+//!                                       --> the add-on's ManifestWork arrives --> the agent runs as its pod would
+//! ```
+
+mod follow;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use kube::Client;
+use tokio::sync::OnceCell;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_util::task::AbortOnDropHandle;
+
+pub use follow::follow;
+
+use crate::lab::pod::Pod;
+use crate::lab::product::{self, Manager, ManagerOptions};
+use crate::lab::{Lab, Spoke, apply, progress};
+use crate::sim;
+
+/// How the simulators behave.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Hosts.
+    pub metal3: sim::metal3::Options,
+    /// Installations; its event channel is the scene's own.
+    pub siteconfig: sim::siteconfig::Options,
+    /// Policies.
+    pub policy: sim::policy::Options,
+    /// The manager.
+    pub manager: ManagerOptions,
+}
+
+/// Orders for the simulators while they run.
+#[derive(Debug, Clone, Default)]
+pub struct Control {
+    /// Installations.
+    pub siteconfig: sim::siteconfig::Control,
+    /// Policies.
+    pub policy: sim::policy::Control,
+}
+
+type Agents = Arc<Mutex<BTreeMap<String, Arc<Pod>>>>;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Scene {
+    lab: &'static Lab,
+    manager: Manager,
+    control: Control,
+    agents: Agents,
+    _simulators: Vec<sim::Handle>,
+    _joins: AbortOnDropHandle<()>,
+}
+
+static SHARED: OnceCell<Scene> = OnceCell::const_new();
+
+impl Scene {
+    /// The scene of this test binary on its shared lab.
+    pub async fn shared() -> Result<&'static Scene> {
+        let start = async {
+            SHARED
+                .get_or_try_init(|| async { Scene::start(Lab::shared().await?, Options::default()).await })
+                .await
+        };
+        crate::lab::runtime()?.spawn(start).await?
+    }
+
+    /// Prepares the hub, starts the simulators and the manager, and waits until the manager is ready.
+    pub async fn start(lab: &'static Lab, mut options: Options) -> Result<Scene> {
+        let hub = lab.hub();
+        let client = hub.simulator().await?;
+        sim::prepare_hub(&hub.client()).await.context("preparing the hub for the simulators")?;
+        apply::path(&hub.client(), &data("hub")).await.context("what a hub has before the add-on comes")?;
+        let (sender, events) = unbounded_channel();
+        options.siteconfig.events = Some(sender);
+        let control = Control {
+            siteconfig: options.siteconfig.control.clone(),
+            policy: options.policy.control.clone(),
+        };
+        let simulators = vec![
+            sim::metal3::Metal3::start(&client, options.metal3),
+            sim::siteconfig::SiteConfig::start(&client, options.siteconfig),
+            sim::policy::Governance::start(&client, options.policy),
+        ];
+        let manager = Manager::start(lab.base(), hub, &options.manager).await?;
+        let addon = Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts/addon-manager/files/addon.yaml");
+        apply::path(&hub.client(), &addon).await.context("the add-on of the chart")?;
+        manager.until_ready(Duration::from_mins(1)).await?;
+        let agents = Agents::default();
+        let joins = AbortOnDropHandle::new(tokio::spawn(join_installed(lab, events, agents.clone())));
+        Ok(Scene { lab, manager, control, agents, _simulators: simulators, _joins: joins })
+    }
+
+    /// The lab.
+    pub fn lab(&self) -> &'static Lab {
+        self.lab
+    }
+
+    /// The manager.
+    pub fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    /// Orders for the simulators.
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Admin client of the hub.
+    pub fn client(&self) -> Client {
+        self.lab.hub().client()
+    }
+
+    /// The agent's pod on the spoke of a cluster, once that has joined.
+    pub fn agent(&self, cluster: &str) -> Option<Arc<Pod>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner).get(cluster).cloned()
+    }
+
+    /// Applies a folder of `tests/data`.
+    pub async fn apply(&self, folder: &str) -> Result<()> {
+        apply::path(&self.client(), &data(folder)).await.map(drop)
+    }
+}
+
+/// A folder of the sample repository.
+pub fn data(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/git").join(folder)
+}
+
+/// Joins the spoke of every cluster that is installed, and lets it go when the cluster is removed.
+async fn join_installed(
+    lab: &'static Lab,
+    mut events: UnboundedReceiver<sim::siteconfig::Event>,
+    agents: Agents,
+) {
+    while let Some(event) = events.recv().await {
+        let agents = agents.clone();
+        tokio::spawn(async move {
+            let (what, result) = match event {
+                sim::siteconfig::Event::Installed(installed) => {
+                    let name = installed.cluster.clone();
+                    (name, join(lab, &installed, &agents).await)
+                }
+                sim::siteconfig::Event::Removed { cluster } => {
+                    let result = leave(lab, &cluster, &agents).await;
+                    (cluster, result)
+                }
+                sim::siteconfig::Event::HostAdded { cluster, .. } => (cluster, Ok(())),
+            };
+            if let Err(error) = result {
+                progress::line(&format!("lab: spoke {what}: {error:#}"));
+            }
+        });
+    }
+}
+
+async fn join(lab: &'static Lab, installed: &sim::siteconfig::Installed, agents: &Agents) -> Result<()> {
+    let spoke: Arc<Spoke> = lab.spoke(&installed.cluster).await?;
+    sim::openshift::seed(&spoke.client(), &sim::openshift::Cluster::of(installed)).await?;
+    if spoke.cluster().is_none() {
+        spoke.join(lab.hub(), &installed.cluster).await?;
+    }
+    if !agents.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&installed.cluster) {
+        let pod = product::agent(lab.base(), &spoke).await?;
+        agents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(installed.cluster.clone(), Arc::new(pod));
+    }
+    Ok(())
+}
+
+async fn leave(lab: &'static Lab, cluster: &str, agents: &Agents) -> Result<()> {
+    agents.lock().unwrap_or_else(PoisonError::into_inner).remove(cluster);
+    let spoke = lab.spoke(cluster).await?;
+    if spoke.cluster().is_some() {
+        spoke.leave().await?;
+    }
+    Ok(())
+}
