@@ -149,18 +149,18 @@ fn host_spec() -> Schema {
         ("preprovisioningNetworkDataName", string()),
         ("externallyProvisioned", boolean()),
         ("automatedCleaningMode", default_to(one_of(&["metadata", "disabled"]), json!("metadata"))),
-        ("consumerRef", map_of_names()),
+        ("consumerRef", object([("kind", string()), ("name", string()), ("namespace", string())])),
         ("architecture", string()),
         ("disablePowerOff", boolean()),
         ("inspectionMode", one_of(&["disabled", "agent", "fast"])),
-        ("userData", map_of_names()),
-        ("networkData", map_of_names()),
-        ("metaData", map_of_names()),
+        ("userData", secret()),
+        ("networkData", secret()),
+        ("metaData", secret()),
     ])
 }
 
-fn map_of_names() -> Schema {
-    object([("kind", string()), ("name", string()), ("namespace", string())])
+fn secret() -> Schema {
+    object([("name", string()), ("namespace", string())])
 }
 
 fn image() -> Schema {
@@ -203,7 +203,7 @@ fn host_status() -> Schema {
         ),
         ("errorMessage*", string()),
         ("errorCount*", default_to(integer(), json!(0))),
-        ("provisioningFailCount", default_to(integer(), json!(0))),
+        ("provisioningFailCount*", default_to(integer(), json!(0))),
         ("poweredOn*", boolean()),
         ("lastUpdated", date_time()),
         ("hardware", hardware()),

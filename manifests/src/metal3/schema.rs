@@ -13,6 +13,8 @@ pub(super) type Schema = JSONSchemaProps;
 /// MAC address, as the operator's CRDs check it.
 pub(super) const MAC: &str = "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}";
 
+const CONDITION_TYPE: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+
 fn typed(type_: &str) -> Schema {
     Schema { type_: Some(type_.to_owned()), ..Schema::default() }
 }
@@ -106,7 +108,7 @@ pub(super) fn conditions() -> Schema {
                 },
             ),
             ("status*", one_of(&["True", "False", "Unknown"])),
-            ("type*", Schema { max_length: Some(316), ..string() }),
+            ("type*", Schema { max_length: Some(316), ..pattern(CONDITION_TYPE) }),
         ]))
     }
 }

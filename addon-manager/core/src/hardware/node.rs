@@ -14,7 +14,9 @@ use manifests::metal3::{
 use serde_json::{Map, Value, json};
 
 use super::firmware::{self, Reported, Settings, Verdict};
-use super::texts::{APPLIED, ERROR_TOLERANCE, NODE_COMPLETED, NODE_IN_PROGRESS, NODE_PROVISIONED};
+use super::texts::{
+    APPLIED, EFFECT_TOLERANCE, ERROR_TOLERANCE, NODE_COMPLETED, NODE_IN_PROGRESS, NODE_PROVISIONED,
+};
 use super::{HostKey, HostView, boot, claim, planner};
 use crate::plan::{Plan, Step, Target, Wake, manager};
 
@@ -196,7 +198,7 @@ impl Draft<'_> {
             Verdict::Invalid(text) => self.provisioned(HardwareReason::InvalidUserInput, text),
             Verdict::Waiting(text) => self.wait(text),
             Verdict::Differs { settings, updates } => {
-                if self.tolerates_error(view) {
+                if self.tolerates_error(view) && !self.is_without_effect(view, &profile) {
                     self.ask(view, settings, updates);
                     self.updating(view);
                 }
@@ -310,6 +312,29 @@ impl Draft<'_> {
             }
         }
         false
+    }
+
+    /// The host says that it is done, but reports something else than the profile wants: after a while that is a failure,
+    /// with both values in the text (B21, B41).
+    fn is_without_effect(&mut self, view: &HostView, profile: &HardwareProfile) -> bool {
+        let reported = self.reported();
+        let since = firmware::applied_without_effect(&profile.spec, &reported)
+            .filter(|_| view.host.state() == ProvisioningState::Available);
+        let Some(end) = since.and_then(|s| s.checked_add(EFFECT_TOLERANCE).ok()) else { return false };
+        if end > self.now {
+            self.wake = self.wake.or(Wake::At(end));
+            return false;
+        }
+        let text = format!(
+            "HardwareProfile {} is applied, but BareMetalHost {} reports other values: {}",
+            self.seen.node.spec.hw_profile,
+            view.key(),
+            firmware::differences(&profile.spec, &reported).join("; ")
+        );
+        self.report(view);
+        self.unmark(view);
+        self.provisioned(HardwareReason::Failed, text);
+        true
     }
 
     fn stamp(&mut self, value: Value) {

@@ -8,7 +8,6 @@
 mod fleet;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -227,9 +226,15 @@ fn is_out_of_time(request: &NodeAllocationRequest) -> bool {
     })
 }
 
-/// What fits one set of criteria, shared by all requests that ask for the same.
-struct Fit {
+/// What fits one set of criteria, shared by all requests that ask for the same. Hosts are looked at in order and only
+/// until there are enough.
+struct Fit<'a> {
+    /// Hosts that may fit and were not looked at yet.
+    ahead: &'a [Host],
+    /// Free hosts that fit, in order.
     free: Vec<Host>,
+    /// Hosts that fit and went to older requests.
+    given: usize,
     rejected: BTreeMap<&'static str, usize>,
 }
 
@@ -239,7 +244,7 @@ struct Run<'a> {
     reserved: HashSet<Host>,
     /// Names of nodes that this run chose.
     names: HashSet<String>,
-    fits: HashMap<Criteria, Rc<Fit>>,
+    fits: HashMap<Criteria, Fit<'a>>,
 }
 
 impl Run<'_> {
@@ -270,23 +275,20 @@ impl Run<'_> {
         let mut matching = assign_claimed(groups, &criteria, &views, self.fleet.pools);
         let kept: Vec<Host> =
             if exists { all.clone() } else { matching.pairs().map(|(host, _)| host).collect() };
-        let fits: Vec<Option<Rc<Fit>>> = criteria.iter().map(|c| c.as_ref().map(|c| self.fit(c))).collect();
-        let needs: Vec<usize> = groups.iter().map(|g| g.need).collect();
-        let claimed_fit: Vec<Vec<Host>> = criteria
-            .iter()
-            .zip(&fits)
-            .map(|(c, fit)| {
-                let mine = views
-                    .iter()
-                    .filter(|(_, v)| c.as_ref().is_some_and(|c| c.matches(v, self.fleet.pools).is_ok()));
-                let free = fit.iter().flat_map(|f| f.free.iter().copied());
-                mine.map(|(h, _)| *h).chain(free).collect()
-            })
-            .collect();
         let mine: HashSet<Host> = matching.pairs().map(|(host, _)| host).collect();
         if may_claim(request, exists) {
-            let slices: Vec<&[Host]> = claimed_fit.iter().map(Vec::as_slice).collect();
-            matching.fill(&needs, &slices, |h| mine.contains(&h) || !self.reserved.contains(&h));
+            let needs: Vec<usize> = groups.iter().map(|g| g.need).collect();
+            // So many free hosts are enough for every group, whatever the other groups take.
+            let enough = needs.iter().sum();
+            let fit: Vec<Vec<Host>> = criteria
+                .iter()
+                .map(|c| {
+                    let Some(c) = c else { return Vec::new() };
+                    let own = views.iter().filter(|(_, v)| c.matches(v, self.fleet.pools).is_ok());
+                    own.map(|(h, _)| *h).chain(self.free(c, enough).iter().copied()).collect()
+                })
+                .collect();
+            matching.fill(&needs, &fit.iter().map(Vec::as_slice).collect::<Vec<_>>(), |_| true);
         }
         if let Some((at, group)) =
             groups.iter().enumerate().find(|(at, group)| matching.count(*at) < group.need)
@@ -296,7 +298,8 @@ impl Run<'_> {
                 return (Some(Outcome::Exists { group: group.name().to_owned(), missing }), kept);
             }
             let kept = if is_out_of_time(request) && !exists { Vec::new() } else { kept };
-            return (Some(Outcome::Short(self.shortage(at, group, groups, &matching, &fits))), kept);
+            let fit = criteria.get(at).and_then(Option::as_ref).and_then(|c| self.fits.get(c));
+            return (Some(Outcome::Short(shortage(at, groups, &matching, fit))), kept);
         }
         let grants = self.grant(request, groups, &matching, &mine, steps);
         (Some(Outcome::Granted(grants)), kept)
@@ -332,61 +335,53 @@ impl Run<'_> {
         grants
     }
 
-    fn shortage(
-        &self,
-        at: usize,
-        group: &Group<'_>,
-        groups: &[Group<'_>],
-        matching: &Matching,
-        fits: &[Option<Rc<Fit>>],
-    ) -> Shortage {
-        let mut rejected = BTreeMap::new();
-        if let Some(Some(fit)) = fits.get(at) {
-            rejected.clone_from(&fit.rejected);
-            for host in &fit.free {
-                let reason = match matching.group_of(*host) {
-                    Some(other) if other == at => continue,
-                    Some(other) => Rejection::OtherGroup {
-                        group: groups.get(other).map(|g| g.name().to_owned()).unwrap_or_default(),
-                    },
-                    None if self.reserved.contains(host) => Rejection::Reserved { request: String::new() },
-                    None => continue,
-                };
-                *rejected.entry(reason.category()).or_default() += 1;
+    /// The free hosts that fit, in order: at least `enough` of them, or all.
+    fn free(&mut self, criteria: &Criteria, enough: usize) -> &[Host] {
+        if !self.fits.contains_key(criteria) {
+            let ahead = self.fleet.around(criteria);
+            let mut rejected = BTreeMap::new();
+            let others = self.fleet.all.len() - ahead.len();
+            if others > 0 {
+                rejected.insert("in another pool or with other labels", others);
+            }
+            let fit = Fit { ahead, free: Vec::new(), given: 0, rejected };
+            self.fits.insert(criteria.clone(), fit);
+        }
+        let Some(fit) = self.fits.get_mut(criteria) else { return &[] };
+        let before = fit.free.len();
+        fit.free.retain(|h| !self.reserved.contains(h));
+        fit.given += before - fit.free.len();
+        while fit.free.len() < enough
+            && let Some((&at, ahead)) = fit.ahead.split_first()
+        {
+            fit.ahead = ahead;
+            match self.fleet.verdict(at, criteria) {
+                Ok(()) if self.reserved.contains(&at) => fit.given += 1,
+                Ok(()) => fit.free.push(at),
+                Err(reason) => *fit.rejected.entry(reason.category()).or_default() += 1,
             }
         }
-        Shortage { group: group.name().to_owned(), free: matching.count(at), required: group.need, rejected }
+        &fit.free
     }
+}
 
-    /// The free hosts that fit, in order. Worked out once per set of criteria.
-    fn fit(&mut self, criteria: &Criteria) -> Rc<Fit> {
-        if let Some(fit) = self.fits.get(criteria) {
-            return Rc::clone(fit);
-        }
-        let around = self.fleet.around(criteria);
-        let mut rejected: BTreeMap<&'static str, usize> = BTreeMap::new();
-        let mut free = Vec::new();
-        for &at in around {
-            let (Some(view), Some(is_free)) = (self.fleet.host(at), self.fleet.free.get(at)) else {
-                continue;
-            };
-            let verdict = criteria
-                .matches_labels(&view.host, self.fleet.pools)
-                .and_then(|()| is_free.clone())
-                .and_then(|()| criteria.matches_hardware(view));
-            match verdict {
-                Ok(()) => free.push(at),
-                Err(reason) => *rejected.entry(reason.category()).or_default() += 1,
+/// A group that could not be filled has looked at all hosts.
+fn shortage(at: usize, groups: &[Group<'_>], matching: &Matching, fit: Option<&Fit<'_>>) -> Shortage {
+    let mut rejected = BTreeMap::new();
+    if let Some(fit) = fit {
+        rejected.clone_from(&fit.rejected);
+        let other = |h: &&Host| matching.group_of(**h).is_some_and(|group| group != at);
+        for (reason, n) in [
+            (Rejection::Reserved { request: String::new() }, fit.given),
+            (Rejection::OtherGroup { group: String::new() }, fit.free.iter().filter(other).count()),
+        ] {
+            if n > 0 {
+                *rejected.entry(reason.category()).or_default() += n;
             }
         }
-        let others = self.fleet.all.len() - around.len();
-        if others > 0 {
-            *rejected.entry("in another pool or with other labels").or_default() += others;
-        }
-        let fit = Rc::new(Fit { free, rejected });
-        self.fits.insert(criteria.clone(), Rc::clone(&fit));
-        fit
     }
+    let (group, required) = groups.get(at).map(|g| (g.name().to_owned(), g.need)).unwrap_or_default();
+    Shortage { group, free: matching.count(at), required, rejected }
 }
 
 #[cfg(test)]

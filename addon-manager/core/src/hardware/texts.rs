@@ -23,3 +23,6 @@ pub(super) const SHORTAGE: &str = "not enough free resources matching nodegroup=
 
 /// How long an error of a host is tolerated (spec/04 7.6).
 pub(super) const ERROR_TOLERANCE: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
+
+/// How long a host may take to report what it says it has applied (spec/04 B21).
+pub(super) const EFFECT_TOLERANCE: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use manifests::clcm::{AttributeValue, Firmware, HardwareProfileSpec};
 use manifests::meta::condition;
@@ -78,6 +79,35 @@ pub(super) fn differences(profile: &HardwareProfileSpec, reported: &Reported<'_>
         }
     }
     out
+}
+
+/// Since when the operator says that everything it was asked for is applied, although the host reports something else
+/// (B21, B41): a flash that ends with another version, a setting that the host does not keep. `None` while it has not
+/// said so about our last write.
+pub(super) fn applied_without_effect(
+    profile: &HardwareProfileSpec,
+    reported: &Reported<'_>,
+) -> Option<Timestamp> {
+    let settings =
+        reported.settings.filter(|_| matches!(compare_settings(profile, reported), Ok(Some(None))));
+    let components = reported
+        .components
+        .filter(|_| matches!(compare_components(profile, reported.components), Ok(Some(None))));
+    let mut since = Vec::new();
+    if let Some(object) = settings {
+        since.push(confirmed(object.status.as_ref().map(|s| &*s.conditions), object.metadata.generation));
+    }
+    if let Some(object) = components {
+        let flashed = object.status.as_ref().filter(|s| s.updates == object.spec.updates);
+        since.push(confirmed(flashed.map(|s| &*s.conditions), object.metadata.generation));
+    }
+    since.into_iter().collect::<Option<Vec<_>>>()?.into_iter().max()
+}
+
+fn confirmed(list: Option<&[condition::Condition]>, generation: Option<i64>) -> Option<Timestamp> {
+    let c = condition::find(list?, conditions::CHANGE_DETECTED)?;
+    let is_current = c.observed_generation.is_some() && c.observed_generation == generation;
+    (is_current && c.status == condition::status::FALSE).then_some(c.last_transition_time.0)
 }
 
 /// Three answers: nothing differs; something differs and is asked for; something differs and has to be asked for.

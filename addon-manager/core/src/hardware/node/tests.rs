@@ -296,6 +296,43 @@ fn s04_053_old_versions_until_the_time_out_and_a_late_success_counts() {
 }
 
 #[test]
+fn s04_076_another_version_than_the_wanted_one_fails_with_both() {
+    let mut world =
+        world(&json!({"bios": {}, "biosFirmware": {"version": "2.3.5", "url": "https://fw/bios-2.3.5"}}));
+    world.settle();
+    let generation = hfc(&world)["metadata"]["generation"].clone();
+    let mut done = change("False");
+    done["observedGeneration"] = generation;
+    done["lastTransitionTime"] = json!(at(100).to_string());
+    let status = |version: &str| {
+        json!({"status": {
+            "components": [{"component": "bios", "currentVersion": version}],
+            "updates": [{"component": "bios", "url": "https://fw/bios-2.3.5"}],
+            "conditions": [done],
+        }})
+    };
+    world.edit::<HostFirmwareComponents>("racks", "h1", &status("2.3.5-1"));
+    world.after(200);
+    assert_eq!(
+        world.node_conditions(NODE),
+        ["Provisioned False/InProgress: Hardware configuration in progress"]
+    );
+    assert_eq!(world.wake, Wake::At(at(400)));
+    world.after(400);
+    assert_eq!(
+        world.node_conditions(NODE),
+        [
+            "Provisioned False/Failed: HardwareProfile p is applied, but BareMetalHost racks/h1 reports other values: bios \
+          firmware is \"2.3.5-1\", wanted \"2.3.5\""
+        ]
+    );
+    assert!(world.conditions("r")[0].starts_with("Provisioned False/Failed"));
+    world.edit::<HostFirmwareComponents>("racks", "h1", &status("2.3.5"));
+    world.settle();
+    assert_eq!(world.conditions("r"), ["Provisioned True/Completed: Created"]);
+}
+
+#[test]
 fn s04_054_settings_alone_do_not_need_components() {
     let mut world = bare(&bios());
     world.settle();

@@ -164,6 +164,16 @@ impl<'a> Fleet<'a> {
         best
     }
 
+    /// Whether a host is free and meets the criteria; labels first, as in [`crate::hardware::select::why_not`].
+    pub(super) fn verdict(&self, at: Host, criteria: &Criteria) -> Result<(), Rejection> {
+        let (Some(view), Some(is_free)) = (self.host(at), self.free.get(at)) else {
+            return Err(Rejection::NotManaged);
+        };
+        criteria.matches_labels(&view.host, self.pools)?;
+        is_free.clone()?;
+        criteria.matches_hardware(view)
+    }
+
     /// A claim that nobody knows of any more: the request went away while the claim was being written. Only hosts that
     /// run nothing are given back.
     pub(super) fn give_back_orphans(&self, settled: &HashSet<Host>, steps: &mut Vec<Step>) {
