@@ -1,5 +1,9 @@
 //! AllocatedNode: prepares the claimed host and reports it (spec/04 6.2 to 6.4, 7).
 
+mod configure;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -100,7 +104,10 @@ impl Draft<'_> {
             condition::is_true(&self.status.conditions, HardwareCondition::Provisioned.as_str());
         let Some(view) = self.seen.host.as_ref() else {
             if !is_provisioned {
-                self.wait(format!("BareMetalHost {} does not exist", named_host(node)));
+                self.wait(format!(
+                    "BareMetalHost {} does not exist; create it again, or delete this AllocatedNode to take another host",
+                    named_host(node)
+                ));
             }
             return;
         };
@@ -135,7 +142,10 @@ impl Draft<'_> {
         }
         match claim::node_of(&view.host) {
             Some(other) if other != name => {
-                let text = format!("BareMetalHost {} is allocated to AllocatedNode {other}", view.key());
+                let text = format!(
+                    "BareMetalHost {} is allocated to AllocatedNode {other}; delete this AllocatedNode to take another host",
+                    view.key()
+                );
                 self.provisioned(HardwareReason::Failed, text);
                 false
             }
@@ -405,52 +415,6 @@ impl Draft<'_> {
         let next = Next::no(HardwareCondition::Provisioned.as_str(), reason.as_str(), text);
         set_last(&mut self.status.conditions, next, self.now);
     }
-
-    /// A later profile (spec/04 section 8): acknowledged where the host meets it already. A host that would have to be
-    /// changed is left alone, and the condition names what differs.
-    fn configure(&mut self, view: &HostView) {
-        let node = &self.seen.node;
-        if !needs_firmware(node) {
-            return;
-        }
-        let name = &node.spec.hw_profile;
-        let (reason, text) = match &self.seen.profile {
-            None => (
-                HardwareReason::Failed,
-                format!(
-                    "unable to find HardwareProfile CR ({name}): HardwareProfile.clcm.openshift.io {name:?} not found"
-                ),
-            ),
-            Some(profile) => match firmware::compare(&profile.spec, &self.reported()) {
-                Verdict::Met => {
-                    self.status.hw_profile = Some(name.clone());
-                    (HardwareReason::ConfigurationApplied, APPLIED.to_owned())
-                }
-                Verdict::Invalid(text) => (HardwareReason::InvalidUserInput, text),
-                Verdict::Waiting(text) => (HardwareReason::ConfigurationUpdatePending, text),
-                Verdict::Differs { .. } => {
-                    let list = firmware::differences(&profile.spec, &self.reported()).join("; ");
-                    (
-                        HardwareReason::InvalidUserInput,
-                        format!(
-                            "HardwareProfile {name} needs changes on BareMetalHost {}, which runs a cluster: {list}. BIOS \
-                             settings and firmware are changed before the installation only; bring the host to this state \
-                             or go back to the profile {:?}",
-                            view.key(),
-                            self.status.hw_profile.as_deref().unwrap_or_default()
-                        ),
-                    )
-                }
-            },
-        };
-        let kind = HardwareCondition::Configured.as_str();
-        let next = if reason == HardwareReason::ConfigurationApplied {
-            Next::yes(kind, reason.as_str(), text)
-        } else {
-            Next::no(kind, reason.as_str(), text)
-        };
-        set_last(&mut self.status.conditions, next.at(node.metadata.generation), self.now);
-    }
 }
 
 fn put(object: &mut Value, key: &str, value: Value) {
@@ -508,6 +472,3 @@ fn write_updates(
         resource_version: object.metadata.resource_version.clone(),
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -38,7 +38,7 @@ fn node_names(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn from_request_to_created() {
+fn s04_037_without_a_profile_from_request_to_created() {
     let mut world = single(&[host("h1")]);
     world.run_planner();
     assert_eq!(world.run_requests(), 2);
@@ -414,6 +414,27 @@ fn a_node_that_is_deleted_under_a_running_cluster_comes_back_without_a_release()
     assert_eq!(world.conditions("r"), ["Provisioned True/Completed: Created"]);
     let host = world.bmh("h1");
     assert_eq!((host.spec.online, host.state()), (true, ProvisioningState::Provisioned));
+}
+
+#[test]
+fn a_lost_host_is_replaced_when_its_node_is_deleted() {
+    let mut world = single(&[host("h1"), host("h2")]);
+    world.run_requests();
+    world.run_planner();
+    world.run_requests();
+    world.delete::<manifests::metal3::BareMetalHost>("racks", "h1");
+    world.settle();
+    assert_eq!(
+        world.node_conditions("r-c-racks-h1"),
+        [
+            "Provisioned False/InProgress: BareMetalHost racks/h1 does not exist; create it again, or delete this \
+          AllocatedNode to take another host"
+        ]
+    );
+    world.delete::<AllocatedNode>("oran-o2ims", "r-c-racks-h1");
+    world.settle();
+    assert_eq!(node_names(&world), ["r-c-racks-h2"]);
+    assert_eq!(world.conditions("r"), ["Provisioned True/Completed: Created"]);
 }
 
 #[test]
