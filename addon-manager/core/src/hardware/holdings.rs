@@ -15,8 +15,6 @@ use super::{HostView, Pools};
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) spec: &'a NodeGroup,
-    /// Nodes that exist and are not being deleted.
-    pub(super) have: usize,
     /// Hosts that are missing.
     pub(super) need: usize,
 }
@@ -36,7 +34,7 @@ pub(super) fn groups<'a>(request: &'a NodeAllocationRequest, have: impl Fn(&str)
         .map(|spec| {
             let have = have(&spec.node_group_data.name);
             let want = usize::try_from(spec.size).unwrap_or(0);
-            Group { spec, have, need: want.saturating_sub(have) }
+            Group { spec, need: want.saturating_sub(have) }
         })
         .collect()
 }
