@@ -9,9 +9,10 @@ use manager_core::plan::APPLIED_HASH;
 use manager_core::request::names::{ClusterNamespace, Taken};
 use manager_core::request::seen::{AddonSeen, ExtraManifest, PullSecret, Seen, StageFault};
 use manager_core::request::stages::ADDON_RECORDED;
-use manager_core::request::template::{self, Template};
+use manager_core::request::template::Template;
 use manager_core::request::validate::{self, Input, Validated};
 use manager_core::request::{InputError, resources};
+use manager_core::template::find_valid;
 use manifests::clcm::conditions::RequestCondition;
 use manifests::clcm::{ClusterTemplate, ProvisioningRequest};
 use manifests::meta::names::parameter;
@@ -117,8 +118,7 @@ pub(super) async fn observe(
     let operator_namespace = ctx.config.namespace.clone();
     let wanted = request.spec.template();
     let candidates = ctx.world.templates.by_index(TEMPLATE_BY_NAME, &wanted);
-    let found = template::find(candidates.iter().map(AsRef::as_ref), &wanted).map(|t| t.metadata.uid.clone());
-    let found = found.and_then(|uid| candidates.into_iter().find(|t| t.metadata.uid == uid));
+    let found = find_valid(candidates, &wanted).ok();
 
     let prepared = match &found {
         None => None,

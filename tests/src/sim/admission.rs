@@ -1,4 +1,4 @@
-//! Admission rules of the real operators' webhooks, as ValidatingAdmissionPolicies: the API server itself refuses, in
+//! Admission rules of the real operators' webhooks, as `ValidatingAdmissionPolicies`: the API server itself refuses, in
 //! dry runs too, with the real text behind its own prefix and with code 403 as a webhook would.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::kinds::{ADMISSION_BINDING, ADMISSION_POLICY, Kind};
 use super::store::{Failure, Store};
-use super::value::{annotation, at, name, put, text};
+use super::value::{annotation, name, put, text};
 
 /// Annotation of a policy with an object that only this policy refuses: shows when the policy is in force.
 const PROBE: &str = "sim.ocloud.dev/probe";
@@ -135,7 +135,7 @@ async fn until_enforced(store: &Store, policy: &Value) {
         match store.try_apply(kind, &probe).await {
             Err(Failure::Refused(answer)) if answer.contains(name(policy)) => return,
             answer => {
-                tracing::debug!(policy = name(policy), ?answer, probe = %at(&probe, "/kind"), "not in force yet")
+                tracing::debug!(policy = name(policy), ?answer, "not in force yet");
             }
         }
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -58,7 +58,7 @@ pub fn hub() -> anyhow::Result<Vec<Value>> {
     Ok(crds)
 }
 
-/// For a spoke: ClusterVersion, ClusterOperator, MachineConfigPool.
+/// For a spoke: `ClusterVersion`, `ClusterOperator`, `MachineConfigPool`.
 pub fn spoke() -> Vec<Value> {
     [kinds::CLUSTER_VERSION, kinds::CLUSTER_OPERATOR, kinds::MACHINE_CONFIG_POOL]
         .map(|kind| stub(kind, "Cluster"))

@@ -128,7 +128,9 @@ impl Engine {
             while let Some(event) = events.next().await {
                 match event {
                     Ok(Event::Apply(o) | Event::InitApply(o) | Event::Delete(o)) => {
-                        map(&o).into_iter().for_each(|key| queue.add(key));
+                        for key in map(&o) {
+                            queue.add(key);
+                        }
                     }
                     Ok(Event::Init | Event::InitDone) => {}
                     Err(error) => {

@@ -3,6 +3,7 @@
 use kube::core::{ApiResource, DynamicObject, Resource};
 
 /// A kind by name: enough to build its URL and to write its type fields.
+#[expect(clippy::struct_field_names, reason = "the API's own names")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) group: &'static str,

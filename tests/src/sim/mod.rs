@@ -11,7 +11,7 @@
 //!   spoke API server              --> openshift   (what a fresh OpenShift cluster has)
 //! ```
 //!
-//! Admission rules are ValidatingAdmissionPolicies ([`admission`]), so that the API server itself refuses. Knobs on
+//! Admission rules are `ValidatingAdmissionPolicies` ([`admission`]), so that the API server itself refuses. Knobs on
 //! objects are annotations with prefix `sim.ocloud.dev/` ([`knobs`]).
 
 use std::time::Duration;
@@ -57,7 +57,7 @@ pub mod knobs {
     pub const INSTALL_TIME: &str = "sim.ocloud.dev/install-time";
     /// ClusterInstance: comma list of `render`, `dry-run`, `apply`: these steps fail.
     pub const FAIL_STEP: &str = "sim.ocloud.dev/fail-step";
-    /// Root Policy: label selector of the clusters that get it, when there is no PlacementBinding.
+    /// Root Policy: label selector of the clusters that get it, when there is no `PlacementBinding`.
     pub const CLUSTER_SELECTOR: &str = "sim.ocloud.dev/cluster-selector";
     /// Root Policy or ManagedCluster: the verdict, `Compliant`, `NonCompliant`, `Pending` or `none`.
     pub const COMPLIANCE: &str = "sim.ocloud.dev/compliance";

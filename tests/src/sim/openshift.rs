@@ -44,7 +44,7 @@ const OPERATORS: &[&str] = &[
 pub struct Cluster {
     /// OpenShift version, such as `4.20.1`.
     pub version: String,
-    /// `spec.clusterID` of the ClusterVersion.
+    /// `spec.clusterID` of the `ClusterVersion`.
     pub cluster_id: String,
     /// Nodes by name and role.
     pub nodes: Vec<(String, Role)>,

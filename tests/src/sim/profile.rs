@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::knobs;
-use super::value::{annotation, entries, name, namespace, text};
+use super::value::{annotation, entries, hex, name, namespace, text};
 
 /// Prefix of labels that name a NIC of the host (spec/04 section 2).
 const INTERFACE_LABEL: &str = "interfacelabel.clcm.openshift.io/";
@@ -36,7 +36,7 @@ pub struct Profile {
     /// BIOS attributes: current value and what the schema says of each.
     pub bios: BTreeMap<String, Attribute>,
     /// Firmware components and their versions: `bios`, `bmc`, `nic:<id>`. None: the BMC reports no components, and
-    /// there is no HostFirmwareComponents object.
+    /// there is no `HostFirmwareComponents` object.
     pub components: BTreeMap<String, String>,
 }
 
@@ -67,7 +67,7 @@ pub struct Disk {
 pub struct Attribute {
     /// Current value.
     pub value: String,
-    /// Entry of the FirmwareSchema (spec/04 section 15), for example
+    /// Entry of the `FirmwareSchema` (spec/04 section 15), for example
     /// `{"attribute_type": "Enumeration", "allowable_values": ["Enabled", "Disabled"]}`.
     pub schema: Value,
 }
@@ -106,7 +106,7 @@ impl Attribute {
 }
 
 impl Profile {
-    /// 64 threads, 256 GiB, `eno1` and four 25 Gbit ports, two NVMe disks, firmware components `bios`, `bmc`, `nic:1`.
+    /// 64 threads, 256 GiB, `eno1` and four 25 Gbit ports, two solid-state disks, firmware components `bios`, `bmc`, `nic:1`.
     pub fn standard() -> Self {
         let mut nics = vec![Nic { name: "eno1".to_owned(), model: "0x14e4 0x165f".to_owned(), speed: 1 }];
         nics.extend((0..4).map(|i| Nic {
@@ -302,7 +302,7 @@ fn looks_like_mac(value: &str) -> bool {
 
 /// `bytes` bytes in hex, different for every host and purpose, the same in every run.
 fn digest(host: &Value, purpose: &str, bytes: usize) -> String {
-    hash(host, purpose).into_iter().take(bytes).map(|b| format!("{b:02x}")).collect()
+    hex(&hash(host, purpose), bytes)
 }
 
 fn hash(host: &Value, purpose: &str) -> Vec<u8> {

@@ -174,6 +174,11 @@ pub(crate) fn condition<'a>(object: &'a Value, pointer: &str, type_: &str) -> Op
     items(object, pointer).iter().find(|c| text(c, "/type") == type_)
 }
 
+/// The first `count` bytes in hex.
+pub(crate) fn hex(bytes: &[u8], count: usize) -> String {
+    bytes.iter().take(count).fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::diff::{self, ALLOWED_AFTER_INSTALL};
 use super::error::InputError;
 use super::names::{self, ClusterNamespace, Taken};
-use super::template::{self, Template};
+use super::template::Template;
 use super::{hwmgmt, nar, upgrade_input};
 
 /// Warning of every deletion that is allowed.
@@ -111,7 +111,9 @@ fn common(
     before: Option<&Value>,
     world: &World<'_>,
 ) -> Result<(), String> {
-    let Some(template) = world.template else { return Err(template::not_found(&new.spec.template())) };
+    let Some(template) = world.template else {
+        return Err(crate::template::NotFound(new.spec.template()).to_string());
+    };
     let text = |e: InputError| e.message;
     template.check_whole(parameters).map_err(text)?;
     hwmgmt::check_named_profiles(parameters, world.profile_exists).map_err(text)?;

@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use manifests::clcm::ClusterTemplate;
-use manifests::clcm::conditions::TemplateCondition;
 use manifests::meta::names::{config_map_key, parameter, timeout};
-use manifests::meta::{GoDuration, condition, yaml};
+use manifests::meta::{GoDuration, yaml};
 use serde_json::{Map, Value};
 
 use super::error::InputError;
@@ -241,27 +239,4 @@ impl MapRef<'_> {
             ))),
         }
     }
-}
-
-/// The template that a request names: the oldest valid one of that name, in any namespace (5.4 step 1).
-pub fn find<'a>(
-    templates: impl IntoIterator<Item = &'a ClusterTemplate>,
-    name: &str,
-) -> Option<&'a ClusterTemplate> {
-    templates
-        .into_iter()
-        .filter(|t| t.metadata.name.as_deref() == Some(name))
-        .filter(|t| {
-            let conditions = t.status.as_ref().map_or(&[][..], |s| &s.conditions);
-            condition::is_true(conditions, TemplateCondition::Validated)
-        })
-        .min_by_key(|t| {
-            let created = t.metadata.creation_timestamp.as_ref().map_or(Timestamp::MAX, |time| time.0);
-            (created, t.metadata.namespace.clone())
-        })
-}
-
-/// Text when there is none.
-pub fn not_found(name: &str) -> String {
-    format!("a valid ClusterTemplate ({name}) does not exist in any namespace")
 }

@@ -80,7 +80,7 @@ pub fn validate(input: &Input<'_>) -> Result<Validated, InputError> {
         return Err(InputError::input(format!(
             "failed to get the ClusterTemplate for ProvisioningRequest {}: {} ",
             input.request,
-            template::not_found(input.template_name)
+            crate::template::NotFound(input.template_name.to_owned())
         )));
     };
     let (install_timeout, configuration_timeout) = timeouts(template)?;

@@ -9,7 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::ResourceExt;
 use manifests::clcm::ClusterTemplate;
 use manifests::clcm::conditions::TemplateCondition;
-use manifests::meta::{condition, names};
+use manifests::meta::condition;
 use serde_json::Value;
 
 use super::defaults;
@@ -19,21 +19,19 @@ use super::defaults;
 #[error("a valid ClusterTemplate ({0}) does not exist in any namespace")]
 pub struct NotFound(pub String);
 
-/// The template that a request names: the oldest valid one, in any namespace. Equal ages are ordered by namespace.
+/// The template that a request names (`<templateName>.<templateVersion>`): the oldest valid one, in any namespace. Equal ages are ordered by namespace.
 ///
 /// # Errors
 /// When there is none.
 pub fn find_valid<T: Borrow<ClusterTemplate>>(
     templates: impl IntoIterator<Item = T>,
     name: &str,
-    version: &str,
 ) -> Result<T, NotFound> {
-    let wanted = names::template(name, version);
     templates
         .into_iter()
-        .filter(|t| t.borrow().metadata.name.as_deref() == Some(wanted.as_str()) && is_valid(t.borrow()))
+        .filter(|t| t.borrow().metadata.name.as_deref() == Some(name) && is_valid(t.borrow()))
         .min_by_key(|t| (created(t.borrow()), t.borrow().metadata.namespace.clone()))
-        .ok_or(NotFound(wanted))
+        .ok_or_else(|| NotFound(name.to_owned()))
 }
 
 /// Whether the template passed its validation.

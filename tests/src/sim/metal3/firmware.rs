@@ -9,11 +9,11 @@ use super::super::kinds::{FIRMWARE_COMPONENTS, FIRMWARE_SCHEMA, FIRMWARE_SETTING
 use super::super::profile::Profile;
 use super::super::store::Result;
 use super::super::value::{
-    Condition, at, condition, entries, generation, items, key, now, number, put, set_condition, text,
+    Condition, at, condition, entries, generation, hex, items, key, now, number, put, set_condition, text,
 };
 use super::pass::{Pass, soonest};
 
-/// HostFirmwareSettings and HostFirmwareComponents of a host, with their status up to date unless `again` is set.
+/// `HostFirmwareSettings` and `HostFirmwareComponents` of a host, with their status up to date unless `again` is set.
 pub(super) struct Firmware {
     settings: Option<Value>,
     components: Option<Value>,
@@ -292,7 +292,7 @@ impl Pass<'_> {
 /// `schema-` and 8 hex digits over the sorted names, types and limits: equal hosts share one.
 fn schema_name(profile: &Profile) -> String {
     let text: Vec<String> = profile.bios.iter().map(|(name, a)| format!("{name}{}", a.schema)).collect();
-    let hash: String = Sha256::digest(text.join("\n")).iter().take(4).map(|b| format!("{b:02x}")).collect();
+    let hash = hex(&Sha256::digest(text.join("\n")), 4);
     format!("schema-{hash}")
 }
 

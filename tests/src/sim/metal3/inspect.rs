@@ -10,7 +10,7 @@ use super::pass::{Next, Pass, Progress, Stage};
 
 /// Keeps HardwareData as long as the host exists.
 pub(super) const DATA_FINALIZER: &str = "baremetalhost.metal3.io/hardwareData";
-/// Finalizers of a PreprovisioningImage.
+/// Finalizers of a `PreprovisioningImage`.
 pub(super) const IMAGE_FINALIZERS: [&str; 2] =
     ["preprovisioningimage.metal3.io", "baremetalhost.metal3.io/preprovisioningImage"];
 const INSPECT: &str = "inspect.metal3.io";
@@ -85,7 +85,7 @@ impl Pass<'_> {
         Ok(true)
     }
 
-    /// Makes the PreprovisioningImage and keeps it in step with the host; true when it is ready.
+    /// Makes the `PreprovisioningImage` and keeps it in step with the host; true when it is ready.
     pub(super) async fn sync_image(&self) -> Result<bool> {
         let network = text(&self.host, "/spec/preprovisioningNetworkDataName");
         let mut spec = json!({"architecture": "x86_64", "acceptFormats": ["iso", "initrd"]});

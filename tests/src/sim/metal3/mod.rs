@@ -50,7 +50,7 @@ pub struct Times {
     pub accept: Duration,
     /// `registering`
     pub register: Duration,
-    /// HostFirmwareSettings or HostFirmwareComponents created or changed until their status says so.
+    /// `HostFirmwareSettings` or `HostFirmwareComponents` created or changed until their status says so.
     pub firmware: Duration,
     /// `inspecting`
     pub inspect: Duration,

@@ -114,14 +114,14 @@ impl Pass<'_> {
             lasts: self.lasts("provisioning", self.times().provision),
             status: "OK",
         };
-        let had_error = self.is_in_error(stage.error_type);
+        let failed_before = self.is_in_error(stage.error_type);
         if let Progress::Wait(left) = self.go_through(&stage).await? {
-            let has_error = self.is_in_error(stage.error_type);
-            if !had_error && has_error {
+            let fails_now = self.is_in_error(stage.error_type);
+            if !failed_before && fails_now {
                 self.set("provisioningFailCount", json!(failures + 1));
                 self.save().await?;
             }
-            if had_error && !has_error {
+            if failed_before && !fails_now {
                 // The failed attempt is cleaned up before the next one.
                 return self.start_deprovisioning().await;
             }

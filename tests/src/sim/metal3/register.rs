@@ -181,7 +181,7 @@ impl Pass<'_> {
             || text(&self.host, "/spec/inspectionMode") == "disabled"
     }
 
-    /// HostFirmwareSettings, and HostFirmwareComponents when the BMC reports any.
+    /// `HostFirmwareSettings`, and `HostFirmwareComponents` when the BMC reports any.
     async fn make_firmware_objects(&self) -> Result<()> {
         let metadata = json!({
             "namespace": self.key.0, "name": self.key.1, "ownerReferences": [self.owner(true)],

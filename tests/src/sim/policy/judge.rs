@@ -124,7 +124,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// The root's status: NonCompliant before Pending before absent before Compliant.
+    /// The root's status: `NonCompliant` before Pending before absent before Compliant.
     pub(super) async fn summarise(&self, root: &Value, chosen: &[Chosen]) -> Result<()> {
         let label = format!("{ROOT_LABEL}={}.{}", key(root).0, key(root).1);
         let mut clusters = Vec::new();

@@ -6,7 +6,7 @@
 //!        -> after a while status.compliant, as told -> summary in the root's status
 //! ```
 //!
-//! Not here: dependencies, PolicySets, PlacementRules, cluster sets, and what the policies would do on the spoke.
+//! Not here: dependencies, `PolicySets`, `PlacementRules`, cluster sets, and what the policies would do on the spoke.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -58,10 +58,10 @@ impl Times {
 /// What a policy says of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Verdict {
-    /// Compliant; an enforced policy passes through NonCompliant first.
+    /// Compliant; an enforced policy passes through `NonCompliant` first.
     #[default]
     Compliant,
-    /// NonCompliant, for as long as it is told.
+    /// `NonCompliant`, for as long as it is told.
     NonCompliant,
     /// Pending: a dependency is missing.
     Pending,
@@ -90,20 +90,29 @@ impl Verdict {
     }
 }
 
+/// Queue and known root policies of a running simulator.
+#[derive(Debug, Clone)]
+struct Running {
+    queue: Arc<Queue>,
+    roots: Arc<Mutex<BTreeSet<Key>>>,
+}
+
 /// Orders at any moment. Clones share them. An annotation on the root policy or on the ManagedCluster
 /// ([`super::knobs::COMPLIANCE`]) goes before.
 #[derive(Debug, Clone, Default)]
 pub struct Control {
     verdicts: Arc<Mutex<BTreeMap<(String, String), Verdict>>>,
-    running: Arc<Mutex<Vec<(Arc<Queue>, Arc<Mutex<BTreeSet<Key>>>)>>>,
+    running: Arc<Mutex<Vec<Running>>>,
 }
 
 impl Control {
     /// What the policy `<root namespace>.<root name>` says of the cluster; an empty cluster means all.
     pub fn verdict(&self, policy: &str, cluster: &str, verdict: Verdict) {
         lock(&self.verdicts).insert((policy.to_owned(), cluster.to_owned()), verdict);
-        for (queue, roots) in lock(&self.running).iter() {
-            lock(roots).iter().for_each(|root| queue.add(root.clone()));
+        for Running { queue, roots } in lock(&self.running).iter() {
+            for root in lock(roots).iter() {
+                queue.add(root.clone());
+            }
         }
     }
 
@@ -140,7 +149,7 @@ impl Governance {
     pub fn start(client: &Client, options: Options) -> Handle {
         let mut engine = Engine::new();
         let roots: Arc<Mutex<BTreeSet<Key>>> = Arc::default();
-        lock(&options.control.running).push((engine.queue(), roots.clone()));
+        lock(&options.control.running).push(Running { queue: engine.queue(), roots: roots.clone() });
         let simulator = Arc::new(Simulator {
             store: Store::new(client.clone(), "governance-policy-propagator"),
             options,

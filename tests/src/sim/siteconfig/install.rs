@@ -183,7 +183,7 @@ impl Pass<'_> {
         Ok((!is_up).then(|| format!("BareMetalHost {namespace}/{name} is not externally provisioned")))
     }
 
-    /// Conditions of the ClusterDeployment, and the same in the ClusterInstance.
+    /// Conditions of the `ClusterDeployment`, and the same in the ClusterInstance.
     async fn deployment_status(
         &mut self,
         deployment: &Value,

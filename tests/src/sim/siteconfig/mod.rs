@@ -23,7 +23,7 @@ use kube::{Client, ResourceExt};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::Handle;
-use super::engine::{Engine, Phases, Reconcile, lock};
+use super::engine::{Engine, Phases, Queue, Reconcile, lock};
 use super::kinds::{AGENT, CLUSTER_DEPLOYMENT, CLUSTER_INSTANCE, HOST, MANAGED_CLUSTER};
 use super::store::{Failure, Store};
 use super::value::Key;
@@ -128,17 +128,20 @@ struct Orders {
 #[derive(Debug, Clone, Default)]
 pub struct Control {
     orders: Arc<Mutex<Orders>>,
+    running: Arc<Mutex<Vec<Arc<Queue>>>>,
 }
 
 impl Control {
     /// How the installation of this cluster goes.
     pub fn outcome(&self, cluster: &str, outcome: Outcome) {
         lock(&self.orders).outcomes.insert(cluster.to_owned(), outcome);
+        self.wake(cluster);
     }
 
     /// How long it lasts.
     pub fn install_time(&self, cluster: &str, lasts: Duration) {
         lock(&self.orders).durations.insert(cluster.to_owned(), lasts);
+        self.wake(cluster);
     }
 
     /// Makes a step fail until [`Control::heal`].
@@ -149,6 +152,13 @@ impl Control {
     /// No step of this cluster fails any more.
     pub fn heal(&self, cluster: &str) {
         lock(&self.orders).failing.retain(|(c, _)| c != cluster);
+    }
+
+    /// Looks at the cluster again: its ClusterInstance lies in the namespace of the same name.
+    fn wake(&self, cluster: &str) {
+        for queue in lock(&self.running).iter() {
+            queue.add((cluster.to_owned(), cluster.to_owned()));
+        }
     }
 
     fn ordered(&self, cluster: &str) -> (Option<Outcome>, Option<Duration>) {
@@ -208,7 +218,7 @@ pub struct Options {
     pub control: Control,
     /// Where events go.
     pub events: Option<UnboundedSender<Event>>,
-    /// How many ClusterInstances are worked on at once.
+    /// How many `ClusterInstances` are worked on at once.
     pub workers: usize,
 }
 
@@ -234,6 +244,7 @@ impl SiteConfig {
     pub fn start(client: &Client, options: Options) -> Handle {
         let mut engine = Engine::new();
         let workers = options.workers;
+        lock(&options.control.running).push(engine.queue());
         let simulator = Arc::new(Simulator {
             store: Store::new(client.clone(), MANAGER),
             options,

@@ -99,7 +99,7 @@ impl Pass<'_> {
         Ok(Going::Waiting)
     }
 
-    /// With the ClusterDeployment the assisted installer deletes the agents.
+    /// With the `ClusterDeployment` the assisted installer deletes the agents.
     async fn after(&self, kind: Kind, cluster: &str) -> Result<()> {
         if kind != CLUSTER_DEPLOYMENT {
             return Ok(());

@@ -105,12 +105,32 @@ fn general() -> Policy<'static> {
     }
 }
 
-/// Keys of a node that `list` does not allow to change, as one text per kept node.
-const NODE_CHANGES: &str = "object.spec.nodes.map(n, oldObject.spec.nodes.filter(o, o.hostName == n.hostName).map(o, \
-    (n.filter(k, !(k in variables.nodeAllowed) && !(k in o && o[k] == n[k])) \
-     + o.filter(k, !(k in variables.nodeAllowed) && !(k in n))) \
-    .map(k, 'node ' + n.hostName + ': unauthorized change to ' \
-      + (k in ['bmcAddress', 'bootMACAddress'] ? k : '/' + k)).join(' ')).join(' ')).filter(t, t != '')";
+/// Fields of a node that only a reinstall or nothing may change, sorted.
+const NODE_FIELDS: &str = "['automatedCleaningMode', 'bmcAddress', 'bmcCredentialsName', 'bootMACAddress', 'bootMode', \
+    'cpuArchitecture', 'hostRef', 'ignitionConfigOverride', 'installerArgs', 'ironicInspect', 'nodeLabels', \
+    'nodeNetwork', 'role', 'rootDeviceHints', 'templateRefs']";
+
+/// Fields of the cluster that only a reinstall or nothing may change, sorted.
+const FIELDS: &str = "['additionalNTPSources', 'apiVIPs', 'baseDomain', 'caBundleRef', 'clusterName', 'clusterNetwork', \
+    'clusterType', 'cpuPartitioningMode', 'diskEncryption', 'extraManifestsRefs', 'holdInstallation', \
+    'ignitionConfigOverride', 'ingressVIPs', 'installConfigOverrides', 'machineNetwork', 'networkType', 'platformType', \
+    'proxy', 'pullSecretRef', 'reinstall', 'serviceNetwork', 'sshPublicKey', 'templateRefs']";
+
+/// Whether field `k` of `new` and `old` differs.
+fn differs(new: &str, old: &str) -> String {
+    format!("((k in {new}) != (k in {old}) || ((k in {new}) && {new}[k] != {old}[k]))")
+}
+
+/// What changed in kept nodes though it must not: one text per such node.
+fn node_changes() -> String {
+    format!(
+        "object.spec.nodes.map(n, oldObject.spec.nodes.filter(o, o.hostName == n.hostName).map(o, \
+         {NODE_FIELDS}.filter(k, !(k in variables.nodeAllowed) && {}) \
+         .map(k, 'node ' + n.hostName + ': unauthorized change to ' \
+           + (k in ['bmcAddress', 'bootMACAddress'] ? k : '/' + k)).join(' ')).join(' ')).filter(t, t != '')",
+        differs("n", "o")
+    )
+}
 
 const UPDATE_VARIABLES: &[(&str, &str)] = &[
     ("isUpdate", "request.operation == 'UPDATE'"),
@@ -138,27 +158,20 @@ const UPDATE_VARIABLES: &[(&str, &str)] = &[
                  && !has(object.status.reinstall.requestEndTime)",
     ),
     ("reinstall", "has(object.spec.reinstall) && object.spec.reinstall.generation != variables.done"),
-    (
-        "allowed",
-        "['extraAnnotations', 'extraLabels', 'suppressedManifests', 'pruneManifests', 'clusterImageSetNameRef', \
-                 'cpuArchitecture', 'nodes'] + (variables.reinstall ? ['reinstall'] : [])",
-    ),
+    ("allowed", "variables.reinstall ? ['reinstall'] : []"),
     (
         "nodeAllowed",
-        "['extraAnnotations', 'extraLabels', 'suppressedManifests', 'pruneManifests'] \
-                     + (variables.reinstall ? ['bmcAddress', 'bootMACAddress', 'nodeNetwork', 'rootDeviceHints'] : [])",
+        "variables.reinstall ? ['bmcAddress', 'bootMACAddress', 'nodeNetwork', 'rootDeviceHints'] : []",
     ),
     ("judge", "variables.changed && variables.completed && !variables.free"),
-    (
-        "fields",
-        "!variables.judge ? [] : \
-                object.spec.filter(k, !(k in variables.allowed) \
-                  && !(k in oldObject.spec && oldObject.spec[k] == object.spec[k])) \
-                + oldObject.spec.filter(k, !(k in variables.allowed) && !(k in object.spec))",
-    ),
 ];
 
 fn updates() -> Policy<'static> {
+    let node_changes = node_changes();
+    let changes = format!(
+        "{FIELDS}.filter(k, !(k in variables.allowed) && {})",
+        differs("object.spec", "oldObject.spec")
+    );
     let mut rules = vec![
         Rule::new(
             "!variables.isUpdate || variables.wasHeld || !variables.isHeld",
@@ -170,15 +183,17 @@ fn updates() -> Policy<'static> {
         ),
     ];
     rules.push(Rule::telling(
-        &format!("!variables.judge || size({NODE_CHANGES}) == 0"),
+        &format!("!variables.judge || size({node_changes}) == 0"),
         &format!(
-            "'invalid spec changes detected: detected unauthorized node modifications: [' + {NODE_CHANGES}.join(' ') + ']'"
+            "'invalid spec changes detected: detected unauthorized node modifications: [' + {node_changes}.join(' ') + ']'"
         ),
     ));
     rules.push(Rule::telling(
-        "size(variables.fields) == 0",
-        "'invalid spec changes detected: detected unauthorized changes in immutable fields: ' \
-         + variables.fields.map(k, '/' + k).join(', ')",
+        &format!("!variables.judge || size({changes}) == 0"),
+        &format!(
+            "'invalid spec changes detected: detected unauthorized changes in immutable fields: ' \
+             + {changes}.map(k, '/' + k).join(', ')"
+        ),
     ));
     rules.push(Rule::telling(
         "!variables.judge || !variables.reinstall || (size(object.spec.reinstall.generation) <= 153 \

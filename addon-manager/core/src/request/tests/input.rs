@@ -4,8 +4,10 @@ use manifests::meta::GoDuration;
 use rstest::rstest;
 use serde_json::{Value, json};
 
+use crate::template::find_valid;
+
 use super::super::names::{self, ClusterNamespace, Taken};
-use super::super::{merge, stage, template, validate};
+use super::super::{merge, stage, validate};
 use super::*;
 
 fn with_flat() -> Ct {
@@ -46,14 +48,14 @@ fn s02_003_only_valid_templates_count_and_the_oldest_wins() {
         Next::no(TemplateCondition::Validated, "Failed", ""),
         at(1),
     );
-    assert!(template::find([&invalid], "edge.v1").is_none());
-    assert!(template::find([&valid], "edge.v2").is_none());
+    assert!(find_valid([&invalid], "edge.v1").is_err());
+    assert!(find_valid([&valid], "edge.v2").is_err());
     let mut older = valid.clone();
     older.metadata.namespace = Some("zz-older".to_owned());
     older.metadata.creation_timestamp = Some(Time(at(-100)));
     let mut newer = valid.clone();
     newer.metadata.creation_timestamp = Some(Time(at(0)));
-    let found = template::find([&newer, &invalid, &older], "edge.v1").unwrap();
+    let found = find_valid([&newer, &invalid, &older], "edge.v1").unwrap();
     assert_eq!(found.metadata.namespace.as_deref(), Some("zz-older"));
 }
 

@@ -268,18 +268,18 @@ fn s02_002_the_oldest_valid_template_is_found() {
         stored("a", "2026-02-01T00:00:00Z", true),
         stored("invalid", "2026-01-01T00:00:00Z", false),
     ];
-    let found = find_valid(&list, "edge", "v1").unwrap();
+    let found = find_valid(&list, "edge.v1").unwrap();
     assert_eq!(found.metadata.namespace.as_deref(), Some("a"));
     for (name, version) in [("edge", "v2"), ("other", "v1")] {
         assert_eq!(
-            find_valid(&list, name, version).unwrap_err().to_string(),
+            find_valid(&list, &format!("{name}.{version}")).unwrap_err().to_string(),
             format!("a valid ClusterTemplate ({name}.{version}) does not exist in any namespace")
         );
     }
     // s02_003: an invalid one counts for nothing.
-    assert!(find_valid(&list[3..], "edge", "v1").is_err());
+    assert!(find_valid(&list[3..], "edge.v1").is_err());
     let shared: Vec<std::sync::Arc<ClusterTemplate>> = list.into_iter().map(Into::into).collect();
-    assert!(find_valid(shared, "edge", "v1").is_ok());
+    assert!(find_valid(shared, "edge.v1").is_ok());
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Store {
     fn template(&self, name: &str) -> Option<Template> {
         let all: Vec<ClusterTemplate> =
             self.of_kind("ClusterTemplate").map(|v| serde_json::from_value(v.clone()).unwrap()).collect();
-        let found = template::find(&all, name)?;
+        let found = crate::template::find_valid(&all, name).ok()?;
         let namespace = found.metadata.namespace.clone().unwrap_or_default();
         let defaults = &found.spec.template_defaults;
         Some(Template::prepare(
