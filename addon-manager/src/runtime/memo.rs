@@ -15,7 +15,10 @@ use super::key::Key;
 
 /// Answers of dry runs, by hash of the input (DESIGN section 4).
 #[derive(Debug, Default)]
-pub(crate) struct DryRuns(Mutex<HashMap<String, Result<(), String>>>);
+pub(crate) struct DryRuns(Mutex<HashMap<String, (Result<(), String>, Instant)>>);
+
+/// A refusal is asked again after this time: admission may depend on what no hash shows.
+const REFUSAL_HOLDS: Duration = Duration::from_mins(5);
 
 /// Beyond this number the memory starts anew: a dry run more is cheaper than unbounded growth.
 const MANY: usize = 20_000;
@@ -27,12 +30,14 @@ impl DryRuns {
         if map.len() >= MANY {
             map.clear();
         }
-        map.insert(hash.to_owned(), verdict);
+        map.insert(hash.to_owned(), (verdict, Instant::now()));
     }
 
     /// The answer to this input, if it was asked before.
     pub(crate) fn recall(&self, hash: &str) -> Option<Result<(), String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
+        let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (verdict, since) = map.get(hash)?;
+        (verdict.is_ok() || since.elapsed() < REFUSAL_HOLDS).then(|| verdict.clone())
     }
 }
 
