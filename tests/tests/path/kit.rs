@@ -88,10 +88,12 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// A case whose world is there; the request is not.
+    /// A case whose world is there, with a valid template; the request is not.
     pub(crate) async fn new(scene: &'static Scene, fixture: Fixture) -> Result<Self> {
         let case = Case::bare(scene, fixture);
         scene.put(case.fixture.world()).await?;
+        let template = case.fixture.template_name();
+        wait::condition(&case.templates(), &template, LIMIT, "ClusterTemplateValidated", "True").await?;
         Ok(case)
     }
 
