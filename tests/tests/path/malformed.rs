@@ -271,8 +271,8 @@ fn bad_requests_name_the_field_and_disturb_nobody() -> Result<()> {
                     &case.fixture,
                     8,
                     set(
-                        format!("{cluster}/nodeGroups/0/nodes/0/nodeNetwork/interfaces/0/addresses/ipv4/0"),
-                        json!("nonsense"),
+                        format!("{cluster}/nodeGroups/0/nodes/0/nodeNetwork/interfaces/0/addresses/ipv4"),
+                        json!(["nonsense"]),
                     ),
                 ),
                 "nonsense",
