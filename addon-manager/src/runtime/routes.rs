@@ -187,6 +187,10 @@ pub(crate) fn nodes(ctx: &Context, change: &Change<AllocatedNode>) {
         ctx.queues.allocation.add(Key::new(&ctx.config.namespace, owner));
         ctx.queues.request.add(Key::cluster(owner));
     }
+    // A host without its node is to be given back, or to get its node again.
+    if change.new.is_none() {
+        plan_if_waiting(ctx);
+    }
 }
 
 /// Locations.
