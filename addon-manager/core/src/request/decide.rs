@@ -49,7 +49,7 @@ pub fn decide(seen: &Seen<'_>, now: Timestamp) -> RequestPlan {
         draft.steps.iter().any(|(s, _)| matches!(s, Stage::Render | Stage::Resources | Stage::Allocation));
     let pending = if stages::awaits_hardware(&draft) {
         Pending::Yes
-    } else if preparing {
+    } else if preparing || stages::is_unfinished(&draft) {
         Pending::Unless
     } else {
         Pending::No
