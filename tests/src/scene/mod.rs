@@ -161,10 +161,24 @@ impl Scene {
     pub async fn start_manager(&self, waits: bool) -> Result<()> {
         if !waits {
             let leases: Api<Lease> = Api::namespaced(self.client(), OPERATOR_NAMESPACE);
-            leases.delete(LEASE, &DeleteParams::default()).await.context("the manager's lease")?;
+            match leases.delete(LEASE, &DeleteParams::default()).await {
+                Ok(_) => {}
+                // Killed before it led.
+                Err(kube::Error::Api(status)) if status.code == 404 => {}
+                Err(error) => return Err(error).context("the manager's lease"),
+            }
         }
         self.manager.process().start_again().await?;
-        self.manager.until_ready(Duration::from_mins(1)).await
+        self.manager.until_ready(Duration::from_mins(1)).await?;
+        let leads = || async { self.metric("ocloud_leader").await.is_some_and(|leader| leader > 0.0) };
+        self.manager.process().until_ready("it leads", Duration::from_mins(1), leads).await
+    }
+
+    /// The sum of the manager's metrics whose name, with labels, begins so.
+    pub async fn metric(&self, start: &str) -> Option<f64> {
+        let text = self.manager.metrics().await.ok()?;
+        let lines = text.lines().filter(|line| line.starts_with(start));
+        Some(lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum())
     }
 
     /// Applies objects as a user does.

@@ -137,6 +137,9 @@ fn while_policies_are_pending() -> Result<()> {
         scene.kill_manager().await?;
         scene.start_manager(false).await?;
         // Looked at again, the clock is where it was.
+        let looked =
+            || async { scene.metric("ocloud_reconcile_seconds_count{area=\"request\"").await > Some(0.0) };
+        wait::poll(LIMIT, "the new process has looked at the request", looked).await?;
         let after =
             case.says("ConfigurationApplied", "False", "The configuration is still being applied").await?;
         ensure!(clock(&after) == started, "the configuration clock was set back");
