@@ -9,7 +9,7 @@ use clap::Parser;
 use kube::Api;
 use kube::api::DynamicObject;
 use tests::lab::{self, Lab, product, progress, tools::Tool, wait};
-use tests::scene::{self, Options, Scene};
+use tests::scene::{self, Options, SAMPLES, Sample, Scene};
 use tests::sim;
 
 /// Everything after the installation must be there within this time.
@@ -64,7 +64,8 @@ async fn demo(arguments: Arguments) -> Result<()> {
 
     // The servers of the cluster-to-be start while the hub works: hardware stands there before anybody asks for it.
     let spokes = tokio::spawn(async move {
-        let (single, multi) = tokio::join!(lab.spoke(SINGLE.cluster), lab.spoke(MULTI.cluster));
+        let [single, multi] = SAMPLES.map(|sample| lab.spoke(sample.cluster));
+        let (single, multi) = tokio::join!(single, multi);
         single.and(multi).map(drop)
     });
     let options = Options {
@@ -86,7 +87,8 @@ async fn demo(arguments: Arguments) -> Result<()> {
     }
     let started = Instant::now();
     let limit = Duration::from_secs(arguments.limit);
-    let (single, multi) = tokio::join!(cluster(scene, &SINGLE, limit), cluster(scene, &MULTI, limit));
+    let [single, multi] = SAMPLES.map(|sample| cluster(scene, sample, limit));
+    let (single, multi) = tokio::join!(single, multi);
     let outcome = single.and(multi);
     progress::line(&format!("both clusters after {}", progress::human(started.elapsed())));
     tables(lab).await?;
@@ -98,7 +100,7 @@ async fn demo(arguments: Arguments) -> Result<()> {
     println!("\nThe lab stays up until Ctrl-C. In another terminal:");
     println!("  export KUBECONFIG={}", lab.hub().admin_kubeconfig().display());
     println!("  {} get provisioningrequests", lab.base().tools().path(Tool::Kubectl)?.display());
-    for sample in [&SINGLE, &MULTI] {
+    for sample in SAMPLES {
         let spoke = lab.spoke(sample.cluster).await?;
         println!("The spoke {}: KUBECONFIG={}", sample.cluster, spoke.admin_kubeconfig().display());
     }
@@ -107,18 +109,7 @@ async fn demo(arguments: Arguments) -> Result<()> {
     Ok(())
 }
 
-/// One request of the sample repository.
-struct Sample {
-    request: &'static str,
-    cluster: &'static str,
-}
-
-/// One node.
-const SINGLE: Sample = Sample { request: "0d0c8d0e-6f3c-4a5b-8a41-7b1d1f0a9001", cluster: "harbor-sno" };
-/// Three masters, two workers.
-const MULTI: Sample = Sample { request: "0d0c8d0e-6f3c-4a5b-8a41-7b1d1f0a9002", cluster: "harbor-mno" };
-
-async fn cluster(scene: &Scene, sample: &Sample, limit: Duration) -> Result<()> {
+async fn cluster(scene: &Scene, sample: Sample, limit: Duration) -> Result<()> {
     scene::follow(&scene.client(), sample.request, sample.cluster, limit).await?;
     agent_reports(scene, sample.cluster).await
 }

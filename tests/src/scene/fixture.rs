@@ -197,8 +197,8 @@ impl Fixture {
     /// MAC address of the boot interface of host `i`: follows from cluster and number.
     pub fn mac(&self, i: usize) -> String {
         let id = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{}/{i}", self.cluster).as_bytes());
-        let [a, b, c, d, e, ..] = *id.as_bytes();
-        format!("02:{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}")
+        let bytes = id.as_bytes().iter().take(5).map(|byte| format!(":{byte:02x}"));
+        format!("02{}", bytes.collect::<String>())
     }
 
     /// The template with its namespace, ConfigMaps and pull secret; the ClusterTemplate is the last.

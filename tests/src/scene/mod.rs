@@ -6,6 +6,8 @@
 //!                                       --> the add-on's ManifestWork arrives --> the agent runs as its pod would
 //! ```
 
+pub mod case;
+pub mod check;
 pub mod fixture;
 mod follow;
 
@@ -192,6 +194,21 @@ impl Scene {
         apply::path(&self.client(), &data(folder)).await.map(drop)
     }
 }
+
+/// One request of the sample repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Name of the request.
+    pub request: &'static str,
+    /// Name of its cluster.
+    pub cluster: &'static str,
+}
+
+/// The requests of the sample repository: one node; three masters and two workers.
+pub const SAMPLES: [Sample; 2] = [
+    Sample { request: "0d0c8d0e-6f3c-4a5b-8a41-7b1d1f0a9001", cluster: "harbor-sno" },
+    Sample { request: "0d0c8d0e-6f3c-4a5b-8a41-7b1d1f0a9002", cluster: "harbor-mno" },
+];
 
 /// A folder of the sample repository.
 pub fn data(folder: &str) -> PathBuf {

@@ -13,7 +13,9 @@ use serde_json::json;
 use tests::lab::wait::{self, has_condition};
 use tests::scene::fixture::{EXTRA_MANIFESTS, Fixture, Layout, POLICY, PULL_SECRET};
 
-use crate::kit::{self, Case, LIMIT, check, list, phase};
+use tests::scene::check;
+
+use crate::kit::{self, Case, LIMIT, list, phase};
 
 /// Conditions of a healthy request in their order (spec/02 3.2): type and message; each is True and Completed.
 fn healthy(cluster: &str) -> Vec<(&'static str, String)> {
@@ -36,11 +38,11 @@ fn healthy(cluster: &str) -> Vec<(&'static str, String)> {
 fn is_healthy(request: &ProvisioningRequest, cluster: &str) -> Result<()> {
     let conditions = request.status.as_ref().map(|s| s.conditions.clone()).unwrap_or_default();
     let seen: Vec<_> = conditions.iter().map(|c| (c.type_.as_str(), c.message.clone())).collect();
-    check(seen == healthy(cluster), "not the conditions of a healthy request", request)?;
+    check::holds(seen == healthy(cluster), "not the conditions of a healthy request", request)?;
     let done = conditions.iter().all(|c| {
         c.status == "True" && c.reason == "Completed" && c.observed_generation == request.metadata.generation
     });
-    check(done, "not every condition is True, Completed and of this generation", request)
+    check::holds(done, "not every condition is True, Completed and of this generation", request)
 }
 
 #[test]
@@ -54,6 +56,7 @@ fn a_single_node_request_is_fulfilled() -> Result<()> {
 
         is_healthy(&request, case.cluster())?;
         use ProvisioningPhase::{Fulfilled, Pending, Progressing};
+        story.reaches(&request).await?;
         let phases = story.phases();
         ensure!(phases == [Pending, Progressing, Fulfilled], "{phases:?}: {:#?}", story.details());
         let order: Vec<String> =
@@ -61,7 +64,7 @@ fn a_single_node_request_is_fulfilled() -> Result<()> {
         for version in story.versions() {
             let conditions = version.status.iter().flat_map(|s| &s.conditions);
             let seen: Vec<_> = conditions.map(|c| c.type_.clone()).collect();
-            check(order.starts_with(&seen), "conditions are not in order", &version)?;
+            check::holds(order.starts_with(&seen), "conditions are not in order", &version)?;
         }
         let status = request.status.clone().context("a status")?;
         let provisioned = status.provisioning_status.context("provisioningStatus")?;
@@ -128,7 +131,7 @@ async fn allocation(case: &Case) -> Result<()> {
         && spec.config_transaction_id == 1
         && spec.hardware_provisioning_timeout.as_deref() == Some("1h0m0s")
         && !spec.skip_cleanup;
-    check(is_right, "not the spec that was asked for", &found)?;
+    check::holds(is_right, "not the spec that was asked for", &found)?;
     let groups: Vec<_> = spec.node_group.iter().map(|g| (g.node_group_data.role.as_str(), g.size)).collect();
     let mut wanted = vec![("master", i64::try_from(fixture.masters)?)];
     if fixture.workers > 0 {
@@ -161,12 +164,12 @@ async fn hosts(case: &Case, request: &ProvisioningRequest) -> Result<()> {
         let is_right = spec.hw_mgr_node_ns == Some(fixture.racks())
             && spec.hw_profile == fixture.profile()
             && name == names::allocated_node(case.cluster(), &fixture.racks(), &host);
-        check(is_right, "not the node that was asked for", node)?;
+        check::holds(is_right, "not the node that was asked for", node)?;
         let bmh = case.hosts().get(&host).await?;
         let is_claimed = bmh.label(labels::ALLOCATED) == Some("true")
             && bmh.label(labels::ALLOCATED_NODE) == Some(name.as_str());
-        check(is_claimed, "the host is not claimed for its node", &bmh)?;
-        check(bmh.spec.online && bmh.state().is_provisioned(), "the host does not run", &bmh)?;
+        check::holds(is_claimed, "the host is not claimed for its node", &bmh)?;
+        check::holds(bmh.spec.online && bmh.state().is_provisioned(), "the host does not run", &bmh)?;
         let hostname = extensions.allocated_node_host_map.get(&name);
         let node = wait::until(&case.allocated(), &name, LIMIT, "it knows its name in the cluster", |n| {
             n.status.as_ref().is_some_and(|s| s.hostname.as_ref() == hostname)
@@ -253,21 +256,25 @@ async fn labelled(case: &Case) -> Result<()> {
     let template = case.templates().get(&case.fixture.template_name()).await?;
     let id = template.spec.template_id.as_ref().context("templateId")?;
     let cluster = case.clusters().get(case.cluster()).await?;
-    check(cluster.labels().get(labels::TEMPLATE_ID) == Some(id), "no templateId", &cluster)?;
+    check::holds(cluster.labels().get(labels::TEMPLATE_ID) == Some(id), "no templateId", &cluster)?;
     let held = cluster.annotations().contains_key(annotations::DISABLE_AUTO_IMPORT);
-    check(!held, "an installed cluster may be imported", &cluster)?;
+    check::holds(!held, "an installed cluster may be imported", &cluster)?;
     let agents: Api<Agent> = Api::all(case.client());
     let selector = format!("{}={}", labels::AGENT_CLUSTER_NAMESPACE, case.cluster());
     let agents = agents.list(&ListParams::default().labels(&selector)).await?.items;
     ensure!(agents.len() == case.fixture.nodes().len(), "{} agents", agents.len());
     let hosts = case.hosts().list(&ListParams::default()).await?.items;
     for agent in &agents {
-        check(agent.labels().get(labels::TEMPLATE_ID) == Some(id), "no templateId", agent)?;
+        check::holds(agent.labels().get(labels::TEMPLATE_ID) == Some(id), "no templateId", agent)?;
         let host = hosts
             .iter()
             .find(|h| Some(&h.name_any()) == agent.labels().get("agent-install.openshift.io/bmh"));
         let uid = host.and_then(|h| h.metadata.uid.as_ref());
-        check(uid.is_some() && agent.labels().get(labels::HOST_ID) == uid, "not the id of its host", agent)?;
+        check::holds(
+            uid.is_some() && agent.labels().get(labels::HOST_ID) == uid,
+            "not the id of its host",
+            agent,
+        )?;
     }
     Ok(())
 }

@@ -1,14 +1,15 @@
 //! The manager is killed at five moments of a request, and goes on where it was: one host, no orphan, fulfilled.
 
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
 use kube::ResourceExt;
-use kube::api::ListParams;
 use kube::runtime::watcher;
 use manifests::clcm::ProvisioningRequest;
 use manifests::meta::{finalizers, labels};
 use serde_json::Value;
-use std::time::Duration;
 use tests::lab::wait;
+use tests::scene::check;
 use tests::scene::fixture::{Fixture, judge};
 use tests::sim::policy::Verdict;
 
@@ -17,40 +18,13 @@ use crate::kit::{self, Case, LIMIT, condition, note};
 /// Hosts that could be taken by mistake.
 const SPARE: usize = 2;
 
-/// One more than needed of everything would be an orphan.
-async fn is_whole(case: &Case, request: &ProvisioningRequest) -> Result<()> {
-    let nodes = case.own_nodes().await?;
-    let [node] = nodes.as_slice() else { anyhow::bail!("{} AllocatedNodes: {nodes:#?}", nodes.len()) };
-    let host = node.spec.hw_mgr_node_id.clone().unwrap_or_default();
-    let claimed = case.claimed().await?;
-    ensure!(claimed == [(host, node.name_any())], "{claimed:?}");
-    let allocation = case.allocations().get(&case.name()).await?;
-    let owned = node.owner_references().iter().any(|o| Some(&o.uid) == allocation.metadata.uid.as_ref());
-    ensure!(owned, "the node has no owner: {:?}", node.owner_references());
-    let all = case.allocations().list(&ListParams::default()).await?.items;
-    let same = all.iter().filter(|a| a.spec.cluster_id == case.cluster()).count();
-    ensure!(same == 1, "{same} NodeAllocationRequests");
-    let selector = format!("{}={}", labels::REQUEST_NAME, case.name());
-    let namespaces = case.namespaces().list(&ListParams::default().labels(&selector)).await?.items;
-    ensure!(namespaces.len() == 1, "{} namespaces", namespaces.len());
-    let instance = case.instances().get(case.cluster()).await?;
-    // Once created, once without the annotation that holds the import up until the cluster is installed.
-    let generation = instance.metadata.generation;
-    ensure!(generation.is_some_and(|g| g <= 2), "the ClusterInstance was changed: {generation:?}");
-    let map =
-        request.status.as_ref().and_then(|s| s.extensions.as_ref()).map(|e| e.allocated_node_host_map.len());
-    ensure!(map == Some(1), "{map:?}");
-    Ok(())
-}
-
 /// Restarts the manager; the request must be fulfilled, and in the end everything is given back.
 async fn goes_on(case: Case) -> Result<()> {
     case.scene.start_manager(false).await?;
     let request = case.fulfilled().await?;
-    is_whole(&case, &request).await?;
+    check::whole(&case, &request).await?;
     case.delete().await?;
-    let left = case.claimed().await?;
-    ensure!(left.is_empty(), "hosts are still claimed: {left:?}");
+    check::gone(&case).await?;
     case.scene.retire(case.cluster()).await
 }
 

@@ -1,9 +1,9 @@
 //! Objects come back from a backup without status: the manager finds out from the world what is there, and touches
 //! neither hosts nor clusters (DESIGN section 5).
 
-use anyhow::{Context, Result, ensure};
 use std::fmt::Debug;
 
+use anyhow::{Context, Result, ensure};
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use kube::{Resource, ResourceExt};
 use manifests::clcm::{NodeAllocationRequest, ProvisioningPhase, ProvisioningRequest};
@@ -17,7 +17,7 @@ use tests::scene::Scene;
 use tests::scene::fixture::Fixture;
 use tests::sim::siteconfig;
 
-use crate::kit::{self, Case, LIMIT, condition, list, merge, strip};
+use crate::kit::{self, Case, LIMIT, condition, details, list, merge, phase, strip};
 
 /// What must not change: hosts, nodes and the ClusterInstance, without what others write there all the time.
 #[derive(Debug, PartialEq)]
@@ -238,12 +238,8 @@ fn s02_107_a_hand_deleted_cluster_instance_is_not_made_again() -> Result<()> {
                 })
             })
             .await?;
-        ensure!(kit::phase(&request) == Some(ProvisioningPhase::Failed), "{}", kit::details(&request));
-        ensure!(
-            kit::details(&request).contains("addon.clcm.openshift.io/reinstall"),
-            "{}",
-            kit::details(&request)
-        );
+        ensure!(phase(&request) == Some(ProvisioningPhase::Failed), "{}", details(&request));
+        ensure!(details(&request).contains("addon.clcm.openshift.io/reinstall"), "{}", details(&request));
         let mut writes = kit::writes(scene, mark).await?;
         writes.retain(|w| ["clusterinstances", "baremetalhosts"].contains(&w.resource.as_str()));
         ensure!(writes.is_empty(), "something was written:\n{}", list(&writes));
