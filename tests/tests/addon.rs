@@ -59,10 +59,13 @@ struct Site {
 }
 
 async fn site(name: &str) -> Result<Site> {
-    let lab = Lab::shared().await?;
     manager().await?;
-    let spoke = lab.joined_spoke(name).await?;
-    let hub = lab.hub().client();
+    let spoke = Lab::shared().await?.joined_spoke(name).await?;
+    look_at(name, spoke).await
+}
+
+async fn look_at(name: &str, spoke: Arc<Spoke>) -> Result<Site> {
+    let hub = Lab::shared().await?.hub().client();
     Ok(Site {
         name: name.to_owned(),
         spoke,
@@ -88,7 +91,9 @@ impl Site {
     }
 
     async fn report(&self, what: &str, ready: impl Fn(&Value) -> bool) -> Result<SpokeReport> {
-        let is = |r: &SpokeReport| r.status.as_ref().is_some_and(|s| serde_json::to_value(s).is_ok_and(|v| ready(&v)));
+        let is = |r: &SpokeReport| {
+            r.status.as_ref().is_some_and(|s| serde_json::to_value(s).is_ok_and(|v| ready(&v)))
+        };
         wait::until(&self.reports, REPORT_NAME, LIMIT, what, is).await
     }
 }
@@ -132,7 +137,8 @@ fn s07_t2_an_addon_is_deployed_reports_and_goes() -> Result<()> {
         let secrets: Api<Secret> = Api::namespaced(site.spoke.client(), INSTALL);
         wait::present(&secrets, names::HUB_KUBECONFIG_SECRET, LIMIT).await?;
         print("        hub kubeconfig on the spoke", begin.elapsed());
-        let report = site.report("it tells the version", |r| r["clusterVersion"]["version"] == VERSION).await?;
+        let report =
+            site.report("it tells the version", |r| r["clusterVersion"]["version"] == VERSION).await?;
         print("        first report", begin.elapsed());
         let status = serde_json::to_value(report.status.as_ref().context("no status")?)?;
         ensure!(status["nodes"]["summary"] == "3/3", "{status}");
@@ -154,7 +160,10 @@ fn s07_t2_an_addon_is_deployed_reports_and_goes() -> Result<()> {
         ensure!(!may(&user, "patch", group, "spokereports", "trip").await?, "it may not change the object");
         ensure!(!may(&user, "patch", group, "spokereports/status", "other").await?, "reports of others");
         ensure!(!may(&user, "get", "", "secrets", "trip").await?, "secrets");
-        ensure!(!may(&user, "list", "cluster.open-cluster-management.io", "managedclusters", "").await?, "clusters");
+        ensure!(
+            !may(&user, "list", "cluster.open-cluster-management.io", "managedclusters", "").await?,
+            "clusters"
+        );
 
         // A change of phase arrives at once, trouble is shown on the add-on, and it ends.
         change_version(&site.spoke, "Working towards 4.20.5: 711 of 903 done (78% complete)", "True").await?;
@@ -163,7 +172,11 @@ fn s07_t2_an_addon_is_deployed_reports_and_goes() -> Result<()> {
         print("        a change of phase on the hub", begin.elapsed());
         ensure!(begin.elapsed() < Duration::from_secs(3), "phases do not wait: {:?}", begin.elapsed());
         let addon = site.addon_says("Degraded", "True").await?;
-        ensure!(wait::yaml(&addon).contains("ClusterVersion is failing: UpdatePayloadFailed: no"), "{}", wait::yaml(&addon));
+        ensure!(
+            wait::yaml(&addon).contains("ClusterVersion is failing: UpdatePayloadFailed: no"),
+            "{}",
+            wait::yaml(&addon)
+        );
         change_version(&site.spoke, "Cluster version is 4.20.1", "False").await?;
         site.addon_says("Degraded", "False").await?;
 
@@ -173,7 +186,8 @@ fn s07_t2_an_addon_is_deployed_reports_and_goes() -> Result<()> {
         tokio::time::sleep(Duration::from_secs(12)).await;
         for who in [manager().await?.user(), user] {
             let writes = lab.hub().audit().writes_of(&who, mark).await?;
-            let writes: Vec<_> = writes.into_iter().filter(|w| !format!("{w:?}").contains("leases")).collect();
+            let writes: Vec<_> =
+                writes.into_iter().filter(|w| !format!("{w:?}").contains("leases")).collect();
             ensure!(writes.is_empty(), "{who} writes at rest: {writes:?}");
         }
 
@@ -219,6 +233,32 @@ async fn change_version(spoke: &Spoke, progressing: &str, moving: &str) -> Resul
     Ok(())
 }
 
+/// T4: the spoke's registration agent uses tokens, and names the subject itself.
+#[test]
+fn s07_t4_the_token_driver_works_too() -> Result<()> {
+    lab::run(async {
+        let lab = Lab::shared().await?;
+        manager().await?;
+        let spoke = lab.spoke("token").await?;
+        spoke.join_with(lab.hub(), "token", &["--addon-kubeclient-registration-auth=token"]).await?;
+        spoke.until_available(lab.hub(), LIMIT).await?;
+        let site = look_at("token", spoke).await?;
+        let _pod = site.install().await?;
+        let addon = site.addon_says("RegistrationApplied", "True").await?;
+        ensure!(
+            addon.status.as_ref().is_some_and(|s| s.kube_client_driver.as_deref() == Some("token")),
+            "{}",
+            wait::yaml(&addon)
+        );
+        site.report("it has come with a token", |r| r["nodes"]["summary"].is_string()).await?;
+        let addon = site.addon_says("Available", "True").await?;
+        let text = wait::yaml(&addon);
+        ensure!(text.contains(&names::agent_token_user("token")), "{text}");
+        ensure!(!text.contains(&names::agent_user("token")), "{text}");
+        Ok(())
+    })
+}
+
 /// T5: the agent is lost and comes back; OCM calls a lease stale after 300 s, so the test writes an old one.
 #[test]
 fn s07_t5_a_lost_agent_is_told_and_comes_back() -> Result<()> {
@@ -238,6 +278,12 @@ fn s07_t5_a_lost_agent_is_told_and_comes_back() -> Result<()> {
         process.signal(tests::lab::supervisor::Kind::Cont).await?;
         site.addon_says("Available", "True").await?;
         site.addon_says("Degraded", "False").await?;
+
+        // New credentials: the client is rebuilt, and the report goes on.
+        let secrets: Api<Secret> = Api::namespaced(site.spoke.client(), INSTALL);
+        secrets.delete(names::HUB_KUBECONFIG_SECRET, &DeleteParams::default()).await?;
+        let rebuilt = || async { process.log_end(200).contains("the files of the hub kubeconfig changed") };
+        wait::poll(LIMIT, "the client is rebuilt", rebuilt).await?;
 
         // A report that vanishes from the hub is written anew, without any change on the spoke.
         site.reports.delete(REPORT_NAME, &DeleteParams::default()).await?;
@@ -275,7 +321,10 @@ fn s07_t9_a_forged_request_is_denied_on_the_hub() -> Result<()> {
         requests.create(&PostParams::default(), &serde_json::from_value(request)?).await?;
         let denied = |c: &CertificateSigningRequest| {
             let conditions = c.status.as_ref().and_then(|s| s.conditions.as_ref());
-            conditions.into_iter().flatten().any(|c| c.type_ == "Denied" && c.reason.as_deref() == Some("WrongRequester"))
+            conditions
+                .into_iter()
+                .flatten()
+                .any(|c| c.type_ == "Denied" && c.reason.as_deref() == Some("WrongRequester"))
         };
         wait::until(&requests, "forged", LIMIT, "it is denied", denied).await?;
         Ok(())
@@ -306,7 +355,8 @@ fn s07_t8_a_configuration_is_rolled_out() -> Result<()> {
             "namespace": site.name, "name": "agent",
         }]}});
         site.addons.patch(ADDON, &PatchParams::default(), &Patch::Merge(configs)).await?;
-        let applied = |w: &ManifestWork| serde_json::to_string(w).is_ok_and(|t| t.contains("addon_agent=debug,<&>"));
+        let applied =
+            |w: &ManifestWork| serde_json::to_string(w).is_ok_and(|t| t.contains("addon_agent=debug,<&>"));
         wait::until(&site.works, "addon-ocloud-deploy-0", LIMIT, "it has the variable", applied).await?;
         let done = |a: &ManagedClusterAddOn| {
             let references = a.status.iter().flat_map(|s| &s.config_references);
