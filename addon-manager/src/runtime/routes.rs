@@ -119,6 +119,7 @@ pub(crate) fn requests(ctx: &Context, change: &Change<ProvisioningRequest>) {
         let key = Key::of(old.as_ref());
         ctx.interests.request_config_maps.forget(&key);
         ctx.interests.request_profiles.forget(&key);
+        ctx.secrets.forget_owner(old.metadata.uid.as_deref().unwrap_or_default());
     }
 }
 

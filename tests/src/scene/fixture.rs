@@ -376,6 +376,22 @@ impl Fixture {
         })
     }
 
+    /// A request for another cluster from the same template, pool and site.
+    pub fn sibling(&self, cluster: &str) -> Value {
+        let name = Fixture::single(cluster).request_name();
+        let mut request = self.request();
+        for (pointer, value) in [
+            ("/metadata/name", name.as_str()),
+            ("/spec/templateParameters/nodeClusterName", cluster),
+            ("/spec/templateParameters/clusterInstanceParameters/clusterName", cluster),
+        ] {
+            if let Some(place) = request.pointer_mut(pointer) {
+                *place = json!(value);
+            }
+        }
+        request
+    }
+
     /// `clusterInstanceParameters` of the request.
     pub fn cluster_parameters(&self) -> Value {
         let mut out = json!({"clusterName": self.cluster});

@@ -1,6 +1,8 @@
 //! Deletion gives everything back, and says what it waits for.
 
 use anyhow::{Result, ensure};
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt;
 use kube::api::{DeleteParams, ListParams};
 use manifests::clcm::ProvisioningPhase;
 use manifests::meta::{annotations, labels, names};
@@ -9,6 +11,7 @@ use serde_json::json;
 use tests::lab::wait;
 use tests::scene::fixture::{Fixture, PULL_SECRET};
 use tests::sim::knobs;
+use tests::sim::siteconfig::Outcome;
 
 use crate::kit::{self, Case, LIMIT, check, merge};
 
@@ -107,5 +110,37 @@ fn a_request_without_hosts_and_one_without_template_go_at_once() -> Result<()> {
             scene.retire(case.cluster()).await?;
         }
         Ok(())
+    })
+}
+
+/// B-15: requests whose hosts share a namespace share the copy of the pull secret there.
+#[test]
+fn a_shared_pull_secret_stays_until_the_last_request_goes() -> Result<()> {
+    kit::beside(|scene| async move {
+        let case = Case::new(scene, Fixture::single("gone-shared").spare(1)).await?;
+        let other = "gone-shared-2";
+        for cluster in [case.cluster(), other] {
+            scene.control().siteconfig.outcome(cluster, Outcome::HangStart);
+        }
+        let sibling = case.fixture.sibling(other);
+        let sibling_name = sibling["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        scene.put(vec![case.fixture.request(), sibling]).await?;
+        for name in [&case.name(), &sibling_name] {
+            wait::condition(&case.requests(), name, LIMIT, "HardwareNodeConfigApplied", "True").await?;
+        }
+        let secrets = case.secrets(&case.fixture.racks());
+        wait::until(&secrets, PULL_SECRET, LIMIT, "both requests own it", |s| {
+            s.owner_references().len() == 2
+        })
+        .await?;
+        case.delete().await?;
+        let left =
+            |s: &Secret| s.owner_references().iter().map(|o| o.name.clone()).eq([sibling_name.clone()]);
+        wait::until(&secrets, PULL_SECRET, LIMIT, "it belongs to the other", left).await?;
+        case.requests().delete(&sibling_name, &DeleteParams::default()).await?;
+        wait::gone(&secrets, PULL_SECRET, LIMIT).await?;
+        wait::gone(&case.requests(), &sibling_name, LIMIT).await?;
+        is_gone(&case).await?;
+        scene.retire(case.cluster()).await
     })
 }

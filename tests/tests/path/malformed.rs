@@ -203,12 +203,7 @@ fn a_missing_pull_secret_heals() -> Result<()> {
 
 /// A request of a template that exists, with other parameters and another cluster name.
 fn bad_request(good: &Fixture, number: usize, change: impl Fn(Value) -> Value) -> Value {
-    let name = format!("{}-{number}", good.cluster);
-    let mut request = good.request();
-    request["metadata"]["name"] = json!(Fixture::single(&name).request_name());
-    request["spec"]["templateParameters"]["nodeClusterName"] = json!(name);
-    request["spec"]["templateParameters"]["clusterInstanceParameters"]["clusterName"] = json!(name);
-    change(request)
+    change(good.sibling(&format!("{}-{number}", good.cluster)))
 }
 
 #[test]
