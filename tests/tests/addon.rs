@@ -59,10 +59,13 @@ struct Site {
 }
 
 async fn site(name: &str) -> Result<Site> {
-    let lab = Lab::shared().await?;
     manager().await?;
-    let spoke = lab.joined_spoke(name).await?;
-    let hub = lab.hub().client();
+    let spoke = Lab::shared().await?.joined_spoke(name).await?;
+    look_at(name, spoke).await
+}
+
+async fn look_at(name: &str, spoke: Arc<Spoke>) -> Result<Site> {
+    let hub = Lab::shared().await?.hub().client();
     Ok(Site {
         name: name.to_owned(),
         spoke,
@@ -177,14 +180,14 @@ fn s07_t2_an_addon_is_deployed_reports_and_goes() -> Result<()> {
         change_version(&site.spoke, "Cluster version is 4.20.1", "False").await?;
         site.addon_says("Degraded", "False").await?;
 
-        // At rest nobody writes: neither the manager nor the agent.
+        // At rest nobody writes about this cluster: neither the manager nor the agent.
         tokio::time::sleep(Duration::from_secs(2)).await;
         let mark = lab.hub().audit().mark().await?;
         tokio::time::sleep(Duration::from_secs(12)).await;
         for who in [manager().await?.user(), user] {
             let writes = lab.hub().audit().writes_of(&who, mark).await?;
             let writes: Vec<_> =
-                writes.into_iter().filter(|w| !format!("{w:?}").contains("leases")).collect();
+                writes.into_iter().filter(|w| w.namespace == site.name && w.resource != "leases").collect();
             ensure!(writes.is_empty(), "{who} writes at rest: {writes:?}");
         }
 
@@ -230,6 +233,32 @@ async fn change_version(spoke: &Spoke, progressing: &str, moving: &str) -> Resul
     Ok(())
 }
 
+/// T4: the spoke's registration agent uses tokens, and names the subject itself.
+#[test]
+fn s07_t4_the_token_driver_works_too() -> Result<()> {
+    lab::run(async {
+        let lab = Lab::shared().await?;
+        manager().await?;
+        let spoke = lab.spoke("token").await?;
+        spoke.join_with(lab.hub(), "token", &["--addon-kubeclient-registration-auth=token"]).await?;
+        spoke.until_available(lab.hub(), LIMIT).await?;
+        let site = look_at("token", spoke).await?;
+        let _pod = site.install().await?;
+        let addon = site.addon_says("RegistrationApplied", "True").await?;
+        ensure!(
+            addon.status.as_ref().is_some_and(|s| s.kube_client_driver.as_deref() == Some("token")),
+            "{}",
+            wait::yaml(&addon)
+        );
+        site.report("it has come with a token", |r| r["nodes"]["summary"].is_string()).await?;
+        let addon = site.addon_says("Available", "True").await?;
+        let text = wait::yaml(&addon);
+        ensure!(text.contains(&names::agent_token_user("token")), "{text}");
+        ensure!(!text.contains(&names::agent_user("token")), "{text}");
+        Ok(())
+    })
+}
+
 /// T5: the agent is lost and comes back; OCM calls a lease stale after 300 s, so the test writes an old one.
 #[test]
 fn s07_t5_a_lost_agent_is_told_and_comes_back() -> Result<()> {
@@ -249,6 +278,12 @@ fn s07_t5_a_lost_agent_is_told_and_comes_back() -> Result<()> {
         process.signal(tests::lab::supervisor::Kind::Cont).await?;
         site.addon_says("Available", "True").await?;
         site.addon_says("Degraded", "False").await?;
+
+        // New credentials: the client is rebuilt, and the report goes on.
+        let secrets: Api<Secret> = Api::namespaced(site.spoke.client(), INSTALL);
+        secrets.delete(names::HUB_KUBECONFIG_SECRET, &DeleteParams::default()).await?;
+        let rebuilt = || async { process.log_end(200).contains("the files of the hub kubeconfig changed") };
+        wait::poll(LIMIT, "the client is rebuilt", rebuilt).await?;
 
         // A report that vanishes from the hub is written anew, without any change on the spoke.
         site.reports.delete(REPORT_NAME, &DeleteParams::default()).await?;

@@ -162,7 +162,7 @@ async fn one(ctx: &Context, step: &Step) -> Result<(), CallError> {
         }
         Step::Delete { target, uid, foreground } => delete(ctx, target, uid.as_deref(), *foreground).await?,
         Step::Approve { name, condition, reason, message } => {
-            approve(ctx, name, condition, reason, message).await?
+            approve(ctx, name, condition, reason, message).await?;
         }
         Step::CopySecret { from, to, metadata, .. } => secret::copy(ctx, from, to, metadata).await?,
     }

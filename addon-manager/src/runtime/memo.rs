@@ -15,7 +15,10 @@ use super::key::Key;
 
 /// Answers of dry runs, by hash of the input (DESIGN section 4).
 #[derive(Debug, Default)]
-pub(crate) struct DryRuns(Mutex<HashMap<String, (Result<(), String>, Instant)>>);
+pub(crate) struct DryRuns(Mutex<HashMap<String, Answer>>);
+
+/// The verdict, and when it was given.
+type Answer = (Result<(), String>, Instant);
 
 /// A refusal is asked again after this time: admission may depend on what no hash shows.
 const REFUSAL_HOLDS: Duration = Duration::from_mins(5);

@@ -233,7 +233,7 @@ mod tests {
         let queue = Queue::new("test");
         queue.open();
         let start = Instant::now();
-        queue.add_after("a", Duration::from_mins(60));
+        queue.add_after("a", Duration::from_hours(1));
         queue.add_after("a", Duration::from_millis(50));
         queue.add_after("a", Duration::from_mins(90));
         assert_eq!(queue.next().await, "a");

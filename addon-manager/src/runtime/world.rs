@@ -164,7 +164,13 @@ impl Cached for CustomResourceDefinition {}
 impl Cached for ManagedClusterAddOn {}
 impl Cached for ClusterManagementAddOn {}
 impl Cached for AddOnDeploymentConfig {}
-impl Cached for ManifestWork {}
+impl Cached for ManifestWork {
+    fn trim(&mut self) {
+        // Of the manifests only the identities: their content is known by the hash annotation.
+        ManifestWork::trim(self);
+    }
+}
+
 impl Cached for CertificateSigningRequest {}
 impl Cached for SpokeReport {}
 impl Cached for PartialObjectMeta<RoleBinding> {}

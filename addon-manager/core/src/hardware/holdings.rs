@@ -26,7 +26,7 @@ impl Group<'_> {
 }
 
 /// The groups of a request with the nodes that it has.
-pub(super) fn groups<'a>(request: &'a NodeAllocationRequest, have: impl Fn(&str) -> usize) -> Vec<Group<'a>> {
+pub(super) fn groups(request: &NodeAllocationRequest, have: impl Fn(&str) -> usize) -> Vec<Group<'_>> {
     request
         .spec
         .node_group

@@ -152,7 +152,7 @@ fn s04_027_the_last_host_goes_to_one_request_and_the_other_says_why() {
     assert_eq!(world.conditions("r"), ["Provisioned True/Completed: Created"]);
     assert!(
         world.conditions("s")[0]
-            .starts_with(&format!("Provisioned False/InProgress: {SHORT}; other hosts: 1 allocated")),
+            .starts_with(&format!("Provisioned False/InProgress: {SHORT}; other hosts are allocated")),
         "{:?}",
         world.conditions("s")
     );
