@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams};
-use manifests::clcm::{ProvisioningPhase, ProvisioningRequest, ResourceProvisioningPhase, ztp_status};
+use manifests::clcm::{ProvisioningPhase as P, ProvisioningRequest, ResourceProvisioningPhase, ztp_status};
 use manifests::meta::{annotations, labels, names};
 use manifests::ocm::names::ADDON;
 use manifests::ran::Agent;
@@ -55,10 +55,9 @@ fn a_single_node_request_is_fulfilled() -> Result<()> {
         let request = case.fulfilled().await?;
 
         is_healthy(&request, case.cluster())?;
-        use ProvisioningPhase::{Fulfilled, Pending, Progressing};
         story.reaches(&request).await?;
         let phases = story.phases();
-        ensure!(phases == [Pending, Progressing, Fulfilled], "{phases:?}: {:#?}", story.details());
+        ensure!(phases == [P::Pending, P::Progressing, P::Fulfilled], "{phases:?}: {:#?}", story.details());
         let order: Vec<String> =
             healthy(case.cluster()).into_iter().map(|(type_, _)| type_.to_owned()).collect();
         for version in story.versions() {
@@ -290,7 +289,7 @@ async fn addon_only_once(case: &Case, mark: tests::lab::audit::Mark) -> Result<(
     )
     .await?;
     let request = case.fulfilled().await?;
-    ensure!(request.metadata.generation == Some(2) && phase(&request) == Some(ProvisioningPhase::Fulfilled));
+    ensure!(request.metadata.generation == Some(2) && phase(&request) == Some(P::Fulfilled));
     let is_labelled =
         |c: &manifests::ocm::ManagedCluster| c.labels().get("later").is_some_and(|l| l == "yes");
     wait::until(&case.clusters(), case.cluster(), LIMIT, "the later label is there", is_labelled).await?;

@@ -2,6 +2,8 @@
 //! at bad moments, with bad input, after a restore, and at rest. All tests share one hub and one manager; each has its
 //! own names.
 
+#![expect(clippy::indexing_slicing, reason = "objects of tests are JSON with known keys")]
+
 mod deletion;
 mod happy;
 mod kill;

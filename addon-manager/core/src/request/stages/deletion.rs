@@ -165,13 +165,14 @@ mod tests {
 
     use super::*;
     use crate::request::InputError;
+    use crate::request::seen::{AddonSeen, PullSecret};
 
     fn object<K: DeserializeOwned>(value: Value) -> K {
         serde_json::from_value(value).unwrap()
     }
 
     /// Deletes a request, `seconds` after the user said so, whose ClusterInstance has these conditions.
-    fn deletion(seconds: i64, observed: Option<i64>, conditions: Value) -> (Progress, Vec<Step>) {
+    fn deletion(seconds: i64, observed: Option<i64>, conditions: &Value) -> (Progress, Vec<Step>) {
         let request: ProvisioningRequest = object(json!({
             "metadata": {"name": "r", "uid": "u", "deletionTimestamp": "2026-01-01T00:00:00Z"},
             "spec": {"templateName": "t", "templateVersion": "1", "templateParameters": {}},
@@ -187,7 +188,7 @@ mod tests {
             owned_namespaces: Vec::new(),
             policy_namespace: false,
             policy_map: None,
-            pull_secret: Default::default(),
+            pull_secret: PullSecret::default(),
             extra_manifests: BTreeMap::new(),
             instance: Some(Arc::new(object(json!({
                 "metadata": {"name": "c", "namespace": "c", "generation": 2}, "spec": {},
@@ -200,7 +201,7 @@ mod tests {
             nodes: Vec::new(),
             host_ids: BTreeMap::new(),
             cluster: None,
-            addon: Default::default(),
+            addon: AddonSeen::default(),
             agents: Vec::new(),
             roots: Vec::new(),
             children: Vec::new(),
@@ -229,7 +230,7 @@ mod tests {
             ),
             (Some(1), applied.clone()),
         ] {
-            let (progress, steps) = deletion(1, observed, conditions.clone());
+            let (progress, steps) = deletion(1, observed, &conditions);
             assert!(steps.is_empty(), "{conditions}");
             let Progress::Waiting(text) = progress else { panic!("something is left") };
             assert!(text.starts_with("waiting until ClusterInstance c is processed"), "{text}");
@@ -242,7 +243,7 @@ mod tests {
             // It does not get on at all.
             (60, None, json!([])),
         ] {
-            let (progress, steps) = deletion(seconds, observed, conditions);
+            let (progress, steps) = deletion(seconds, observed, &conditions);
             assert!(matches!(steps.as_slice(), [Step::Delete { foreground: true, .. }]), "{steps:?}");
             assert_eq!(progress, Progress::Waiting("waiting for NodeAllocationRequest r".into()));
         }

@@ -266,11 +266,13 @@ pub(super) fn digest(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use RequestCondition as C;
+
     use super::*;
 
     #[test]
     fn a_new_condition_stands_where_a_healthy_run_has_it() {
-        let list = |types: &[RequestCondition]| -> Vec<Condition> {
+        let list = |types: &[C]| -> Vec<Condition> {
             let mut list = Vec::new();
             for type_ in types {
                 let next = Next::yes(*type_, RequestReason::Completed, "");
@@ -278,7 +280,6 @@ mod tests {
             }
             list
         };
-        use RequestCondition as C;
         for (there, new, at) in [
             (vec![], C::Validated, 0),
             (vec![C::Validated, C::HardwareProvisioned], C::ClusterInstanceRendered, 1),
