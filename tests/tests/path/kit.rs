@@ -53,7 +53,7 @@ pub(crate) async fn writes(scene: &Scene, mark: Mark) -> Result<Vec<Write>> {
 
 /// One per line.
 pub(crate) fn list(writes: &[Write]) -> String {
-    writes.iter().map(|w| format!("  {w}\n")).collect()
+    writes.iter().map(|w| format!("  {w}")).collect::<Vec<_>>().join("\n")
 }
 
 /// Prints a step of a test with the time that it took.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt;
-use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use manifests::addon::SpokeReport;
 use manifests::clcm::ProvisioningPhase;
 use serde_json::{Value, json};
@@ -45,14 +45,18 @@ fn with(mut object: Value, pointer: &str, value: Value) -> Value {
     object
 }
 
-fn clcm(kind: &str, spec: Value) -> Value {
-    json!({"apiVersion": "clcm.openshift.io/v1alpha1", "kind": kind,
+/// An object named `bad` of a kind of ours.
+fn bad(group: &str, kind: &str, spec: &Value) -> Value {
+    json!({"apiVersion": format!("{group}/v1alpha1"), "kind": kind,
         "metadata": {"name": "bad", "namespace": OPERATOR_NAMESPACE}, "spec": spec})
 }
 
-fn ocloud(kind: &str, spec: Value) -> Value {
-    json!({"apiVersion": "ocloud.openshift.io/v1alpha1", "kind": kind,
-        "metadata": {"name": "bad", "namespace": OPERATOR_NAMESPACE}, "spec": spec})
+fn clcm(kind: &str, spec: &Value) -> Value {
+    bad("clcm.openshift.io", kind, spec)
+}
+
+fn ocloud(kind: &str, spec: &Value) -> Value {
+    bad("ocloud.openshift.io", kind, spec)
 }
 
 #[test]
@@ -87,34 +91,37 @@ fn the_api_server_refuses_what_is_no_object_of_its_kind() -> Result<()> {
             (with(request.clone(), "/spec/templateVersion", json!("")), "spec.templateVersion"),
             (with(request, "/spec/templateParameters", json!(["a"])), "spec.templateParameters"),
             (
-                clcm("NodeAllocationRequest", with(allocation.clone(), "/clusterId", Value::Null)),
+                clcm("NodeAllocationRequest", &with(allocation.clone(), "/clusterId", Value::Null)),
                 "spec.clusterId",
             ),
             (
-                clcm("NodeAllocationRequest", with(allocation, "/nodeGroup/0/size", json!("one"))),
+                clcm("NodeAllocationRequest", &with(allocation, "/nodeGroup/0/size", json!("one"))),
                 "spec.nodeGroup[0].size",
             ),
             (
-                clcm("AllocatedNode", with(node, "/nodeAllocationRequest", Value::Null)),
+                clcm("AllocatedNode", &with(node, "/nodeAllocationRequest", Value::Null)),
                 "spec.nodeAllocationRequest",
             ),
-            (clcm("HardwareProfile", json!({})), "spec.bios"),
-            (clcm("HardwareProfile", json!({"bios": {"attributes": {"a": [1]}}})), "spec.bios.attributes.a"),
+            (clcm("HardwareProfile", &json!({})), "spec.bios"),
+            (clcm("HardwareProfile", &json!({"bios": {"attributes": {"a": [1]}}})), "spec.bios.attributes.a"),
             (
-                clcm("FirmwareCatalog", json!({"images": [with(image, "/url", json!("ftp://x"))]})),
+                clcm("FirmwareCatalog", &json!({"images": [with(image, "/url", json!("ftp://x"))]})),
                 "spec.images[0].url",
             ),
-            (ocloud("Location", json!({"description": "d"})), "at least one of coordinate"),
+            (ocloud("Location", &json!({"description": "d"})), "at least one of coordinate"),
             (
                 ocloud(
                     "Location",
-                    json!({"description": "d", "coordinate": {"latitude": "91", "longitude": "0"}}),
+                    &json!({"description": "d", "coordinate": {"latitude": "91", "longitude": "0"}}),
                 ),
                 "latitude must be between",
             ),
-            (ocloud("OCloudSite", json!({"description": "d"})), "spec.globalLocationName"),
-            (ocloud("ResourcePool", json!({"description": "d", "oCloudSiteName": 5})), "spec.oCloudSiteName"),
-            (ocloud("Inventory", json!({"smo": {"url": "https://smo"}})), "spec.smo.registrationEndpoint"),
+            (ocloud("OCloudSite", &json!({"description": "d"})), "spec.globalLocationName"),
+            (
+                ocloud("ResourcePool", &json!({"description": "d", "oCloudSiteName": 5})),
+                "spec.oCloudSiteName",
+            ),
+            (ocloud("Inventory", &json!({"smo": {"url": "https://smo"}})), "spec.smo.registrationEndpoint"),
         ];
         for (object, field) in cases {
             let text = refusal(scene, &object).await?;
@@ -132,7 +139,7 @@ fn the_api_server_refuses_what_is_no_object_of_its_kind() -> Result<()> {
         ensure!(text.contains("status.clusterVersion"), "{text:?}");
 
         scene
-            .put(vec![with(clcm("HardwareProfile", json!({"bios": {}})), "/metadata/name", json!("fixed"))])
+            .put(vec![with(clcm("HardwareProfile", &json!({"bios": {}})), "/metadata/name", json!("fixed"))])
             .await?;
         let profiles = lab::dynamic("clcm.openshift.io/v1alpha1", "HardwareProfile", "hardwareprofiles");
         let profiles: Api<DynamicObject> =
@@ -303,7 +310,7 @@ fn bad_requests_name_the_field_and_disturb_nobody() -> Result<()> {
                 "{}",
                 wait::yaml(&request)
             );
-            case.requests().delete(name, &Default::default()).await?;
+            case.requests().delete(name, &DeleteParams::default()).await?;
             wait::gone(&case.requests(), name, LIMIT).await?;
         }
         // What was wrong can be put right.
@@ -315,7 +322,7 @@ fn bad_requests_name_the_field_and_disturb_nobody() -> Result<()> {
         let request =
             wait::condition(&case.requests(), name, LIMIT, "ProvisioningRequestValidated", "True").await?;
         ensure!(request.name_any() == name);
-        case.requests().delete(name, &Default::default()).await?;
+        case.requests().delete(name, &DeleteParams::default()).await?;
         wait::gone(&case.requests(), name, LIMIT).await?;
         case.end().await
     })
