@@ -6,6 +6,7 @@
 //!                                       --> the add-on's ManifestWork arrives --> the agent runs as its pod would
 //! ```
 
+pub mod fixture;
 mod follow;
 
 use std::collections::BTreeMap;
@@ -14,13 +15,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use kube::Client;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::DeleteParams;
+use kube::{Api, Client};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
 pub use follow::follow;
 
+use crate::lab::hub::OPERATOR_NAMESPACE;
 use crate::lab::pod::Pod;
 use crate::lab::product::{self, Manager, ManagerOptions};
 use crate::lab::{Lab, Spoke, apply, progress};
@@ -47,6 +52,9 @@ pub struct Control {
     /// Policies.
     pub policy: sim::policy::Control,
 }
+
+/// Name of the lease that the leading manager holds in the operator namespace.
+pub const LEASE: &str = "ocloud-manager";
 
 type Agents = Arc<Mutex<BTreeMap<String, Arc<Pod>>>>;
 
@@ -123,6 +131,46 @@ impl Scene {
     /// The agent's pod on the spoke of a cluster, once that has joined.
     pub fn agent(&self, cluster: &str) -> Option<Arc<Pod>> {
         self.agents.lock().unwrap_or_else(PoisonError::into_inner).get(cluster).cloned()
+    }
+
+    /// Starts the servers of a cluster-to-be while the hub works, so that joining takes less time.
+    pub fn expect(&self, cluster: &str) {
+        let (lab, cluster) = (self.lab, cluster.to_owned());
+        tokio::spawn(async move {
+            if let Err(error) = lab.spoke(&cluster).await {
+                progress::line(&format!("lab: spoke {cluster}: {error:#}"));
+            }
+        });
+    }
+
+    /// Ends all processes of a cluster that nobody needs any more.
+    pub async fn retire(&self, cluster: &str) -> Result<()> {
+        leave(self.lab, cluster, &self.agents).await?;
+        let spoke = self.lab.spoke(cluster).await?;
+        spoke.controllers().kill().await?;
+        spoke.server().kill().await.map(drop)
+    }
+
+    /// `kill -9` of the manager.
+    pub async fn kill_manager(&self) -> Result<()> {
+        self.manager.kill().await.map(drop)
+    }
+
+    /// Starts the manager again after [`Scene::kill_manager`]. The lease of the killed process would hold the new one up
+    /// for 15 s; unless `waits`, it is deleted first.
+    pub async fn start_manager(&self, waits: bool) -> Result<()> {
+        if !waits {
+            let leases: Api<Lease> = Api::namespaced(self.client(), OPERATOR_NAMESPACE);
+            leases.delete(LEASE, &DeleteParams::default()).await.context("the manager's lease")?;
+        }
+        self.manager.process().start_again().await?;
+        self.manager.until_ready(Duration::from_mins(1)).await
+    }
+
+    /// Applies objects as a user does.
+    pub async fn put(&self, objects: Vec<Value>) -> Result<()> {
+        let objects = objects.into_iter().map(apply::object).collect::<Result<_>>()?;
+        apply::all(&self.client(), objects).await.map(drop)
     }
 
     /// Applies a folder of `tests/data`.

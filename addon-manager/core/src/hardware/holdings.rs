@@ -15,8 +15,6 @@ use super::{HostView, Pools};
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) spec: &'a NodeGroup,
-    /// Nodes that exist and are not being deleted.
-    pub(super) have: usize,
     /// Hosts that are missing.
     pub(super) need: usize,
 }
@@ -28,7 +26,7 @@ impl Group<'_> {
 }
 
 /// The groups of a request with the nodes that it has.
-pub(super) fn groups<'a>(request: &'a NodeAllocationRequest, have: impl Fn(&str) -> usize) -> Vec<Group<'a>> {
+pub(super) fn groups(request: &NodeAllocationRequest, have: impl Fn(&str) -> usize) -> Vec<Group<'_>> {
     request
         .spec
         .node_group
@@ -36,7 +34,7 @@ pub(super) fn groups<'a>(request: &'a NodeAllocationRequest, have: impl Fn(&str)
         .map(|spec| {
             let have = have(&spec.node_group_data.name);
             let want = usize::try_from(spec.size).unwrap_or(0);
-            Group { spec, have, need: want.saturating_sub(have) }
+            Group { spec, need: want.saturating_sub(have) }
         })
         .collect()
 }

@@ -266,7 +266,7 @@ impl Draft<'_> {
             if bios || host.annotation(annotations::FIRMWARE_UPDATE_NEEDED).is_some() {
                 if self.node_annotation(annotations::CONFIG_IN_PROGRESS).is_none() {
                     let what = if bios { "bios-settings-update" } else { "firmware-update" };
-                    self.annotate_node(json!(what));
+                    self.annotate_node(&json!(what));
                 }
                 self.unmark(view);
             }
@@ -292,7 +292,7 @@ impl Draft<'_> {
             _ if failed => self.provisioned(HardwareReason::Failed, text),
             Some(end) if end <= self.now => {
                 if self.node_annotation(annotations::CONFIG_IN_PROGRESS).is_some() {
-                    self.annotate_node(Value::Null);
+                    self.annotate_node(&Value::Null);
                 }
                 self.unmark(view);
                 self.provisioned(HardwareReason::Failed, text);
@@ -331,7 +331,7 @@ impl Draft<'_> {
         self.seen.node.metadata.annotations.as_ref()?.get(key).map(String::as_str)
     }
 
-    fn annotate_node(&mut self, value: Value) {
+    fn annotate_node(&mut self, value: &Value) {
         let meta = &self.seen.node.metadata;
         self.steps.push(Step::Merge {
             target: Target::of::<AllocatedNode>(
@@ -365,7 +365,7 @@ impl Draft<'_> {
         self.report(view);
         self.unmark(view);
         if self.node_annotation(annotations::CONFIG_IN_PROGRESS).is_some() {
-            self.annotate_node(Value::Null);
+            self.annotate_node(&Value::Null);
         }
         let kind = HardwareCondition::Provisioned.as_str();
         let next = Next::yes(kind, HardwareReason::Completed.as_str(), text);

@@ -5,6 +5,8 @@
 //! is what holds when several managers run. What was claimed earlier is kept: it is found again by the labels on the
 //! hosts, never from memory.
 
+mod fleet;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,9 +14,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use manifests::clcm::conditions::{HardwareCondition, HardwareReason};
 use manifests::clcm::{AllocatedNode, NodeAllocationRequest};
-use manifests::meta::{condition, finalizers, labels};
-use manifests::metal3::ProvisioningState;
+use manifests::meta::{condition, finalizers};
 
+pub(super) use self::fleet::is_untouched;
+use self::fleet::{Fleet, taken_by_nodes};
 use super::holdings::{self, Group, assign_claimed};
 use super::matching::{Host, Matching};
 use super::select::{Criteria, Rejection, why_not};
@@ -99,14 +102,9 @@ impl std::fmt::Display for Shortage {
         if self.rejected.is_empty() {
             return f.write_str("; there are no hosts");
         }
-        let mut counts: Vec<_> = self.rejected.iter().collect();
-        counts.sort_by_key(|(reason, n)| (std::cmp::Reverse(**n), **reason));
-        f.write_str("; other hosts: ")?;
-        for (i, (reason, n)) in counts.into_iter().enumerate() {
-            let comma = if i == 0 { "" } else { ", " };
-            write!(f, "{comma}{n} {reason}")?;
-        }
-        Ok(())
+        // Without the numbers: a message that changes with every host would be written again and again.
+        let reasons: Vec<&str> = self.rejected.keys().copied().collect();
+        write!(f, "; other hosts are {}", reasons.join(", "))
     }
 }
 
@@ -202,16 +200,6 @@ fn has_finalizer(request: &NodeAllocationRequest) -> bool {
     request.metadata.finalizers.iter().flatten().any(|f| f == finalizers::NODE_ALLOCATION_REQUEST)
 }
 
-fn taken_by_nodes(nodes: &[Arc<AllocatedNode>]) -> HashMap<(&str, &str), &str> {
-    nodes
-        .iter()
-        .filter_map(|node| {
-            let host = (node.spec.hw_mgr_node_ns.as_deref()?, node.spec.hw_mgr_node_id.as_deref()?);
-            Some((host, node.metadata.name.as_deref()?))
-        })
-        .collect()
-}
-
 /// May hosts be claimed that the request does not have yet?
 ///
 /// Not when its cluster exists already, unless the request has recorded that it grows: a restored request has no status
@@ -237,166 +225,6 @@ fn is_out_of_time(request: &NodeAllocationRequest) -> bool {
         condition::reason(&s.conditions, HardwareCondition::Provisioned.as_str())
             == HardwareReason::TimedOut.as_str()
     })
-}
-
-/// The hosts, sorted, with what is the same for every request worked out once.
-struct Fleet<'a> {
-    hosts: Vec<&'a HostView>,
-    pools: &'a Pools,
-    clusters: &'a BTreeSet<String>,
-    /// Whether a host is free, whatever it is asked for.
-    free: Vec<Result<(), Rejection>>,
-    /// Claimed hosts without a node.
-    claimed: Vec<Host>,
-    by_pool: HashMap<&'a str, Vec<Host>>,
-    by_label: HashMap<&'a str, HashMap<&'a str, Vec<Host>>>,
-    /// Living nodes by request and group.
-    nodes: HashMap<(&'a str, &'a str), usize>,
-    node_names: HashSet<&'a str>,
-    all: Vec<Host>,
-}
-
-impl<'a> Fleet<'a> {
-    fn new(seen: &Seen<'a>) -> Self {
-        let taken = taken_by_nodes(seen.nodes);
-        let node_names: HashSet<&str> =
-            seen.nodes.iter().filter_map(|n| n.metadata.name.as_deref()).collect();
-        let mut nodes: HashMap<(&str, &str), usize> = HashMap::new();
-        for node in seen.nodes.iter().filter(|n| holdings::is_living(n)) {
-            *nodes.entry((&node.spec.node_allocation_request, &node.spec.group_name)).or_default() += 1;
-        }
-        let mut hosts: Vec<&HostView> = seen.hosts.iter().collect();
-        hosts.sort_by_key(|v| (v.host.metadata.namespace.as_deref(), v.host.metadata.name.as_deref()));
-        let mut fleet = Fleet {
-            free: Vec::with_capacity(hosts.len()),
-            claimed: Vec::new(),
-            by_pool: HashMap::new(),
-            by_label: HashMap::new(),
-            all: (0..hosts.len()).collect(),
-            pools: seen.pools,
-            clusters: seen.clusters,
-            nodes,
-            node_names,
-            hosts,
-        };
-        for at in 0..fleet.hosts.len() {
-            fleet.add(at, &taken);
-        }
-        fleet
-    }
-
-    fn add(&mut self, at: Host, taken: &HashMap<(&str, &str), &str>) {
-        let Some(&view) = self.hosts.get(at) else { return };
-        let meta = &view.host.metadata;
-        let key = (meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default());
-        let node = claim::node_of(&view.host);
-        if let Some(node) = node
-            && !self.node_names.contains(node)
-            && !taken.contains_key(&key)
-        {
-            self.claimed.push(at);
-        }
-        self.free.push(match taken.get(&key) {
-            Some(node) => Err(Rejection::Allocated { node: Some((*node).to_owned()) }),
-            None => Rejection::check(view),
-        });
-        for (key, value) in meta.labels.iter().flatten() {
-            if key == labels::RESOURCE_POOL {
-                self.by_pool.entry(value).or_default().push(at);
-            }
-            if key.starts_with(labels::RESOURCE_SELECTOR_PREFIX) {
-                self.by_label.entry(key).or_default().entry(value).or_default().push(at);
-            }
-        }
-    }
-
-    fn host(&self, at: Host) -> Option<&'a HostView> {
-        self.hosts.get(at).copied()
-    }
-
-    fn have(&self, request: &NodeAllocationRequest) -> impl Fn(&str) -> usize {
-        let request = name(request).to_owned();
-        move |group| self.nodes.get(&(request.as_str(), group)).copied().unwrap_or(0)
-    }
-
-    /// Which claimed hosts without a node belong to which request: the label tells the cluster. Of several requests for
-    /// one cluster the first has them.
-    fn claims_by_request(&self, requests: &[&'a NodeAllocationRequest]) -> HashMap<&'a str, Vec<Host>> {
-        let mut by_cluster: HashMap<&str, &'a NodeAllocationRequest> = HashMap::new();
-        for request in requests {
-            by_cluster.entry(&request.spec.cluster_id).or_insert(request);
-        }
-        let mut out: HashMap<&str, Vec<Host>> = HashMap::new();
-        for &at in &self.claimed {
-            let Some(view) = self.host(at) else { continue };
-            let plain = claim::node_of(&view.host)
-                .and_then(|node| claim::cluster_in(node, &view.key()))
-                .and_then(|cluster| by_cluster.get(cluster).copied());
-            let request = plain.or_else(|| {
-                requests.iter().copied().find(|r| claim::is_claim_of(&r.spec.cluster_id, &view.host))
-            });
-            if let Some(request) = request {
-                out.entry(name(request)).or_default().push(at);
-            }
-        }
-        out
-    }
-
-    /// Some host that is claimed for the cluster runs something already.
-    fn runs(&self, claimed: &[Host]) -> bool {
-        claimed.iter().filter_map(|at| self.host(*at)).any(|v| v.host.state().is_provisioned())
-    }
-
-    /// The smallest indexed list that contains every host that may fit.
-    fn around<'b>(&'b self, criteria: &Criteria) -> &'b [Host] {
-        const NONE: &[Host] = &[];
-        let mut best: &'b [Host] = &self.all;
-        if let Some(pool) = criteria.pool() {
-            let by_uid = self.pools.0.iter().find(|(_, p)| p.uid == pool).map(|(name, _)| name.as_str());
-            let named = self.by_pool.get(pool);
-            let list = match (named, by_uid) {
-                (Some(list), None) => list.as_slice(),
-                (None, Some(name)) => self.by_pool.get(name).map_or(NONE, Vec::as_slice),
-                (None, None) => NONE,
-                (Some(_), Some(_)) => &self.all,
-            };
-            if list.len() < best.len() {
-                best = list;
-            }
-        }
-        for (key, value) in criteria.labels() {
-            if key.starts_with(labels::RESOURCE_SELECTOR_PREFIX) {
-                let list = self.by_label.get(key.as_str()).and_then(|values| values.get(value.as_str()));
-                let list = list.map_or(NONE, Vec::as_slice);
-                if list.len() < best.len() {
-                    best = list;
-                }
-            }
-        }
-        best
-    }
-
-    /// A claim that nobody knows of any more: the request went away while the claim was being written. Only hosts that
-    /// run nothing are given back.
-    fn give_back_orphans(&self, settled: &HashSet<Host>, steps: &mut Vec<Step>) {
-        for &at in self.claimed.iter().filter(|at| !settled.contains(at)) {
-            let Some(view) = self.host(at) else { continue };
-            let host = &view.host;
-            if is_untouched(view) && host.metadata.deletion_timestamp.is_none() {
-                steps.push(claim::give_back(host));
-            }
-        }
-    }
-}
-
-/// Nothing was done with the host since it was claimed.
-pub(super) fn is_untouched(view: &HostView) -> bool {
-    let host = &view.host;
-    host.state() == ProvisioningState::Available
-        && host.spec.image.as_ref().is_none_or(|i| i.url.is_empty())
-        && host.spec.custom_deploy.is_none()
-        && !host.spec.externally_provisioned
-        && host.annotation(manifests::metal3::annotations::PAUSED).is_none()
 }
 
 /// What fits one set of criteria, shared by all requests that ask for the same.

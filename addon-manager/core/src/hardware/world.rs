@@ -198,8 +198,14 @@ impl World {
                     meta.name.clone().unwrap_or_default(),
                 );
                 self.log.push(format!("apply {} {}", key.0, key.2));
-                if self.objects.contains_key(&key) {
-                    self.merge(&key, &value)
+                if let Some(old) = self.objects.get(&key) {
+                    // We own the whole spec: fields that we leave out go.
+                    let mut patch = value;
+                    for field in old["spec"].as_object().into_iter().flatten().map(|(field, _)| field) {
+                        let spec = patch["spec"].as_object_mut().unwrap();
+                        spec.entry(field).or_insert(Value::Null);
+                    }
+                    self.merge(&key, &patch)
                 } else {
                     self.version += 1;
                     let mut value = value;

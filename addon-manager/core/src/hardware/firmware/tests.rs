@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "builders read better without references")]
+
 use manifests::clcm::HardwareProfileSpec;
 use rstest::rstest;
 use serde_json::{Value, json};

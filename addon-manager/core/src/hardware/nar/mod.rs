@@ -216,8 +216,9 @@ impl<'a> Draft<'a> {
         if was_provisioned {
             match progress {
                 Progress::Complete => return,
-                // A node is gone and nothing asks for another one: the cluster runs on; the request decides.
-                _ if is_current => return,
+                // A node is gone and nothing asks for another one: the cluster runs on; the request decides. A
+                // generation that is behind is that of an object that came back from a backup.
+                _ if self.status.observed_generation >= generation => return,
                 Progress::Invalid(text) => {
                     self.not_provisioned(HardwareReason::InvalidUserInput, text, generation);
                     return;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::hardware::fixtures::{Host, at, group, pools, request};
+use crate::hardware::fixtures::{Host, group, pools, request};
 use crate::hardware::world::World;
 
 fn labelled(name: &str, value: &str) -> Host {
@@ -52,8 +52,8 @@ fn s04_001_a_shortage_names_the_group_and_what_the_other_hosts_are() {
     let planned = run(vec![request("r", 0, vec![group("master", Master, 1, &[("type", "A")])])], &hosts);
     assert_eq!(
         shortage(&planned, "r"),
-        "not enough free resources matching nodegroup=master criteria: freenodes=0, required=1; other hosts: \
-         1 allocated, 1 in another pool or with other labels, 1 not available"
+        "not enough free resources matching nodegroup=master criteria: freenodes=0, required=1; other hosts \
+         are allocated, in another pool or with other labels, not available"
     );
     assert!(planned.steps.is_empty());
     let planned = run(vec![request("r", 0, vec![group("master", Master, 1, &[])])], &[]);
@@ -66,8 +66,8 @@ fn s04_024_groups_that_want_the_same_host_are_refused_together() {
     let planned = run(vec![request("r", 0, groups())], &[labelled("h1", "A")]);
     assert_eq!(
         shortage(&planned, "r"),
-        "not enough free resources matching nodegroup=worker criteria: freenodes=0, required=1; other hosts: \
-         1 needed by other groups of this request"
+        "not enough free resources matching nodegroup=worker criteria: freenodes=0, required=1; other hosts \
+         are needed by other groups of this request"
     );
     assert!(planned.steps.is_empty());
 }
@@ -91,7 +91,7 @@ fn s04_027_the_older_request_gets_the_last_host() {
     let one = |name: &str, created| request(name, created, vec![group("master", Master, 1, &[])]);
     let planned = run(vec![one("young", 5), one("old", 1)], &[labelled("h1", "A")]);
     assert_eq!(hosts_of(&planned, "old"), ["master=h1"]);
-    assert!(shortage(&planned, "young").contains("1 reserved for older requests"));
+    assert!(shortage(&planned, "young").contains("reserved for older requests"));
     let planned = run(vec![one("b", 1), one("a", 1)], &[labelled("h1", "A")]);
     assert_eq!(hosts_of(&planned, "a"), ["master=h1"]);
 }
@@ -243,7 +243,7 @@ fn every_host_that_was_not_chosen_has_a_reason() {
 fn plans_a_large_fleet_quickly() {
     let hosts: Vec<HostView> = (0..3000)
         .map(|i| {
-            labelled(&format!("h{i:04}"), if i % 3 == 0 { "A" } else { "B" })
+            labelled(&format!("h{i:04}"), if (i / 30) % 3 == 0 { "A" } else { "B" })
                 .label("resources.clcm.openshift.io/resourcePoolName", &format!("p{:02}", i % 30))
                 .label("resourceselector.clcm.openshift.io/slot", &format!("s{i}"))
                 .view()
@@ -410,6 +410,5 @@ proptest! {
             let want: i64 = nar.spec.node_group.iter().map(|g| g.size).sum();
             prop_assert!(have == 0 || have == usize::try_from(want).unwrap());
         }
-        let _ = at(0);
     }
 }

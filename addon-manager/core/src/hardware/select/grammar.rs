@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use manifests::metal3::{HardwareDetails, Nic, Storage};
 
 /// Prefix of the selector keys that are criteria on the hardware.
-pub const PREFIX: &str = "hardwaredata/";
+pub(super) const PREFIX: &str = "hardwaredata/";
 
 /// Why a criterion cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

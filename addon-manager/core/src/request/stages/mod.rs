@@ -221,7 +221,7 @@ pub(super) fn step_hash(step: &Step) -> Option<String> {
 pub(super) fn run(draft: &mut Draft<'_>) {
     match draft.seen.input {
         Ok(input) => {
-            prepare::validated(draft);
+            prepare::validated(draft, input);
             prepare::render(draft, input);
             prepare::resources(draft, input);
             hardware::allocation(draft, input);
