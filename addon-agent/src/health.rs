@@ -55,9 +55,9 @@ impl Shared {
     }
 
     /// A watch failed. A first failure is daily business; a row of them goes into the report.
-    pub(crate) fn watch_failed(&self, kind: &str, text: &str, in_a_row: u32) {
+    pub(crate) fn watch_failed(&self, kind: &str, text: &str, tell: bool) {
         lock(&self.state).failing.entry(kind.to_owned()).or_insert_with(Instant::now);
-        if in_a_row >= 3 {
+        if tell {
             self.observe(|o| {
                 o.failing.insert(kind.to_owned(), text.to_owned());
             });

@@ -32,6 +32,8 @@ use crate::report::{self, pace};
 const CALL: Duration = Duration::from_secs(15);
 /// Longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// Until the files have come the agent has nothing else to do.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// Version in the report.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -84,7 +86,7 @@ pub(crate) async fn report_forever(config: Config, shared: Arc<Shared>, stop: Ca
     loop {
         let Some(files) = look(&config.hub_directory) else {
             say(format!("no hub kubeconfig in {} yet", config.hub_directory.display()), &shared);
-            if pause(config.file_interval(), &stop).await {
+            if pause(FIRST_LOOK.min(config.file_interval()), &stop).await {
                 return;
             }
             continue;

@@ -68,9 +68,12 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    /// Every served kind has been listed once: before that a report would claim that things are gone.
+    /// Every served kind has been listed once, or is known not to work: before that a report would claim that things
+    /// are gone.
     pub(crate) fn is_complete(&self) -> bool {
-        self.served.contains(&Served::Node) && self.served.is_subset(&self.listed)
+        let settled =
+            |kind: &Served| self.listed.contains(kind) || self.failing.contains_key(&format!("{kind:?}"));
+        self.served.contains(&Served::Node) && self.served.iter().all(settled)
     }
 
     /// Forgets a kind that is not served any more.
@@ -272,6 +275,20 @@ mod tests {
         assert_eq!(owner(&fields, "f:desiredUpdate"), "work-agent-ocloud");
         assert_eq!(owner(&fields, "f:channel"), "oc");
         assert_eq!(owner(&fields, "f:upstream"), "");
+    }
+
+    #[test]
+    fn a_report_waits_for_lists_but_not_for_what_is_forbidden() {
+        let mut observed = Observed::default();
+        assert!(!observed.is_complete());
+        observed.served = [Served::Node, Served::ClusterVersion].into();
+        observed.listed = [Served::Node].into();
+        assert!(!observed.is_complete());
+        observed.failing.insert("ClusterVersion".into(), "forbidden".into());
+        assert!(observed.is_complete());
+        observed.forget(Served::ClusterVersion);
+        observed.failing.clear();
+        assert!(observed.is_complete());
     }
 
     #[test]

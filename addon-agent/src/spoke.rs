@@ -29,6 +29,8 @@ const OPTIONAL: [(&str, Served); 4] = [
 
 /// Name under which the watch of definitions is told about.
 const DEFINITIONS: &str = "CustomResourceDefinition";
+/// Failures in a row after which a watch is told about in the report.
+const PATIENCE: u32 = 3;
 
 /// Watches everything until `stop`.
 pub(crate) async fn watch_all(client: Client, shared: Arc<Shared>, stop: CancellationToken) {
@@ -84,6 +86,10 @@ pub(crate) async fn watch_all(client: Client, shared: Arc<Shared>, stop: Cancell
             Err(error) => {
                 errors += 1;
                 failed(&shared, DEFINITIONS, &error, errors);
+                if errors >= PATIENCE {
+                    // Without definitions there are still nodes, and the report says what is wrong.
+                    kinds.nodes();
+                }
             }
         }
     }
@@ -104,7 +110,7 @@ fn failed(shared: &Shared, kind: &str, error: &watcher::Error, in_a_row: u32) {
     } else {
         warn!(kind, %error, in_a_row, "watch failed; starting anew");
     }
-    shared.watch_failed(kind, &words(error), in_a_row);
+    shared.watch_failed(kind, &words(error), in_a_row >= PATIENCE);
 }
 
 /// The API server's own words where there are some.

@@ -223,7 +223,6 @@ impl Leader {
 }
 
 /// Only for people who read the Lease: no decision depends on it.
-#[expect(clippy::disallowed_methods, reason = "the record shows wall-clock times to people")]
 fn wall_clock() -> Timestamp {
     Timestamp::now()
 }

@@ -38,7 +38,7 @@ pub(crate) fn next(
     if content(draft) == content(stored) {
         return if is_moving(draft) { wait(REFRESH) } else { Next::Rest };
     }
-    if skeleton(draft) == skeleton(stored) { wait(interval) } else { wait(FLOOR) }
+    if skeleton(draft) == skeleton(stored) { wait(interval.max(FLOOR)) } else { wait(FLOOR) }
 }
 
 fn is_moving(status: &SpokeReportStatus) -> bool {

@@ -8,6 +8,7 @@
 //! other's files. The same area has the same name in the shell (`addon-manager/src/<area>/{observe,act}.rs`).
 
 pub mod addon;
+pub mod go;
 pub mod hardware;
 pub mod inventory;
 pub mod plan;

@@ -244,7 +244,8 @@ async fn extras(
             let mut spaces: Vec<String> =
                 hosts.iter().filter_map(|n| n.spec.hw_mgr_node_ns.clone()).collect();
             spaces.push(input.cluster_name.clone());
-            spaces.retain(|to| ctx.secrets.is_copied(ns, secret, to, version));
+            let uid = request.metadata.uid.as_deref().unwrap_or_default();
+            spaces.retain(|to| ctx.secrets.is_copied(ctx, (ns, secret), to, uid, version));
             out.pull_secret.copied = spaces;
         }
         out.pull_secret.version = version;

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestCondition};
-use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::core::Status;
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 use tracing::{debug, info, warn};
 
 use super::context::Context;
+use super::secret;
 
 /// Limit of one call to the API server.
 pub(crate) const CALL: Duration = Duration::from_secs(15);
@@ -162,11 +162,9 @@ async fn one(ctx: &Context, step: &Step) -> Result<(), CallError> {
         }
         Step::Delete { target, uid, foreground } => delete(ctx, target, uid.as_deref(), *foreground).await?,
         Step::Approve { name, condition, reason, message } => {
-            approve(ctx, name, condition, reason, message).await?
+            approve(ctx, name, condition, reason, message).await?;
         }
-        Step::CopySecret { from, to, metadata, source_version } => {
-            copy_secret(ctx, from, to, metadata, source_version).await?;
-        }
+        Step::CopySecret { from, to, metadata, .. } => secret::copy(ctx, from, to, metadata).await?,
     }
     Ok(())
 }
@@ -231,37 +229,6 @@ async fn approve(
     let answer = call(api.patch_approval(name, &params, &Patch::Merge(&body))).await?;
     info!(name, condition, reason, "certificate signing request decided");
     ctx.world.put_csr(answer, &ctx.queues);
-    Ok(())
-}
-
-async fn copy_secret(
-    ctx: &Context,
-    (namespace, name): &(String, String),
-    to: &str,
-    metadata: &Value,
-    source_version: &str,
-) -> Result<(), CallError> {
-    let source: Api<Secret> = Api::namespaced(ctx.client.clone(), namespace);
-    let Some(secret) = call(source.get_opt(name)).await? else {
-        ctx.secrets.forget(namespace, name);
-        return Err(CallError::Missing(format!("secret {namespace}/{name} does not exist")));
-    };
-    let mut copy = json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": name, "namespace": to},
-        "type": secret.type_,
-        "data": secret.data,
-    });
-    if let Some(meta) = copy.get_mut("metadata") {
-        json_patch::merge(meta, metadata);
-    }
-    let target: Api<Secret> = Api::namespaced(ctx.client.clone(), to);
-    let params = PatchParams::apply(plan::manager::OBJECTS).force();
-    call(target.patch(name, &params, &Patch::Apply(&copy))).await?;
-    info!(kind = "Secret", namespace = to, name, "copied");
-    let version = secret.metadata.resource_version.unwrap_or_else(|| source_version.to_owned());
-    ctx.secrets.copied(namespace, name, to, &version);
     Ok(())
 }
 

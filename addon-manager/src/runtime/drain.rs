@@ -54,6 +54,9 @@ fn delay(wake: Wake, now: Timestamp) -> Option<Duration> {
 /// A conflict means that somebody else wrote first: look again soon.
 const CONFLICT: Duration = Duration::from_millis(200);
 
+/// A key that is written by every one of so many passes in a row gets a back-off.
+const MANY_SPINS: u32 = 40;
+
 /// Runs until `stop`; passes that run then are finished.
 pub(crate) async fn drain<A: Area>(ctx: Arc<Context>, stop: CancellationToken) {
     let queue = A::queue(&ctx);
@@ -89,6 +92,7 @@ async fn one<A: Area>(ctx: Arc<Context>, key: Key) {
     match outcome {
         Outcome::Rest(wake) => {
             ctx.metrics.pass(queue.name(), None, took);
+            queue.rest(&key);
             queue.done(&key, false);
             if let Some(delay) = delay(wake, ctx.clock.now()) {
                 queue.add_after(key, delay);
@@ -96,8 +100,15 @@ async fn one<A: Area>(ctx: Arc<Context>, key: Key) {
         }
         Outcome::Again => {
             ctx.metrics.pass(queue.name(), None, took);
-            queue.done(&key, false);
-            queue.add(key);
+            let spins = queue.spin(&key);
+            if spins > MANY_SPINS {
+                // Somebody undoes what we write, or we never agree with the API server: not in a hot loop.
+                warn!(spins, "does not settle; going on with back-off");
+                queue.done(&key, true);
+            } else {
+                queue.done(&key, false);
+                queue.add(key);
+            }
         }
         Outcome::Failed(class, message, wake) => {
             ctx.metrics.pass(queue.name(), Some(class), took);

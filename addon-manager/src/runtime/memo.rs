@@ -15,7 +15,13 @@ use super::key::Key;
 
 /// Answers of dry runs, by hash of the input (DESIGN section 4).
 #[derive(Debug, Default)]
-pub(crate) struct DryRuns(Mutex<HashMap<String, Result<(), String>>>);
+pub(crate) struct DryRuns(Mutex<HashMap<String, Answer>>);
+
+/// The verdict, and when it was given.
+type Answer = (Result<(), String>, Instant);
+
+/// A refusal is asked again after this time: admission may depend on what no hash shows.
+const REFUSAL_HOLDS: Duration = Duration::from_mins(5);
 
 /// Beyond this number the memory starts anew: a dry run more is cheaper than unbounded growth.
 const MANY: usize = 20_000;
@@ -27,12 +33,14 @@ impl DryRuns {
         if map.len() >= MANY {
             map.clear();
         }
-        map.insert(hash.to_owned(), verdict);
+        map.insert(hash.to_owned(), (verdict, Instant::now()));
     }
 
     /// The answer to this input, if it was asked before.
     pub(crate) fn recall(&self, hash: &str) -> Option<Result<(), String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
+        let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (verdict, since) = map.get(hash)?;
+        (verdict.is_ok() || since.elapsed() < REFUSAL_HOLDS).then(|| verdict.clone())
     }
 }
 
@@ -109,19 +117,55 @@ impl ConfigMaps {
 
 /// What is known of Secrets without holding their content: the version seen last and the copies made of it.
 #[derive(Debug, Default)]
-pub(crate) struct Secrets(Mutex<HashMap<Key, SecretSeen>>);
+pub(crate) struct Secrets {
+    seen: Mutex<HashMap<Key, SecretSeen>>,
+    turn: tokio::sync::Mutex<()>,
+}
 
 #[derive(Debug, Clone)]
 struct SecretSeen {
     version: Option<String>,
     read: Instant,
-    copies: HashMap<String, String>,
+    copies: HashMap<Copied, String>,
+}
+
+impl SecretSeen {
+    fn new() -> Self {
+        SecretSeen { version: None, read: Instant::now(), copies: HashMap::new() }
+    }
+}
+
+/// One copy: it goes with its namespace and with its owner, so it holds for this namespace and this owner only.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Copied {
+    namespace: String,
+    namespace_uid: Option<String>,
+    owner_uid: String,
+}
+
+impl Copied {
+    fn of(ctx: &Context, namespace: &str, owner_uid: &str) -> Self {
+        Copied {
+            namespace: namespace.to_owned(),
+            namespace_uid: ctx.world.namespaces.get("", namespace).and_then(|n| n.metadata.uid.clone()),
+            owner_uid: owner_uid.to_owned(),
+        }
+    }
 }
 
 /// A Secret that was found is trusted this long; a missing one is looked for again after it (DESIGN section 4).
 pub(crate) const SECRET_AGAIN: Duration = Duration::from_secs(30);
 
 impl Secrets {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, SecretSeen>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies are written one at a time.
+    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
     /// The resource version of a Secret, `None` when it does not exist. Reads it when the last look is old.
     pub(crate) async fn version(
         &self,
@@ -130,7 +174,7 @@ impl Secrets {
         name: &str,
     ) -> Result<Option<String>, CallError> {
         let key = Key::new(namespace, name);
-        if let Some(seen) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key)
+        if let Some(seen) = self.lock().get(&key)
             && seen.read.elapsed() < SECRET_AGAIN
         {
             return Ok(seen.version.clone());
@@ -138,37 +182,54 @@ impl Secrets {
         let api: Api<Secret> = Api::namespaced(ctx.client.clone(), namespace);
         let found = call(api.get_metadata_opt(name)).await?;
         let version = found.and_then(|s| s.metadata.resource_version);
-        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = map.entry(key).or_insert_with(|| SecretSeen {
-            version: None,
-            read: Instant::now(),
-            copies: HashMap::new(),
-        });
+        let mut map = self.lock();
+        let seen = map.entry(key).or_insert_with(SecretSeen::new);
         seen.version.clone_from(&version);
         seen.read = Instant::now();
         Ok(version)
     }
 
-    /// Whether the version `version` of the Secret was copied to namespace `to` by this process.
-    pub(crate) fn is_copied(&self, namespace: &str, name: &str, to: &str, version: &str) -> bool {
-        let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        map.get(&Key::new(namespace, name)).and_then(|s| s.copies.get(to)).is_some_and(|v| v == version)
+    /// Whether the version `version` of the Secret was copied to namespace `to` for this owner by this process.
+    pub(crate) fn is_copied(
+        &self,
+        ctx: &Context,
+        (namespace, name): (&str, &str),
+        to: &str,
+        owner_uid: &str,
+        version: &str,
+    ) -> bool {
+        let copy = Copied::of(ctx, to, owner_uid);
+        self.lock()
+            .get(&Key::new(namespace, name))
+            .and_then(|s| s.copies.get(&copy))
+            .is_some_and(|v| v == version)
     }
 
     /// A copy was made.
-    pub(crate) fn copied(&self, namespace: &str, name: &str, to: &str, version: &str) {
-        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = map.entry(Key::new(namespace, name)).or_insert_with(|| SecretSeen {
-            version: None,
-            read: Instant::now(),
-            copies: HashMap::new(),
-        });
+    pub(super) fn copied(
+        &self,
+        ctx: &Context,
+        (namespace, name): (&str, &str),
+        to: &str,
+        owner_uid: &str,
+        version: &str,
+    ) {
+        let copy = Copied::of(ctx, to, owner_uid);
+        let mut map = self.lock();
+        let seen = map.entry(Key::new(namespace, name)).or_insert_with(SecretSeen::new);
         seen.version = Some(version.to_owned());
-        seen.copies.insert(to.to_owned(), version.to_owned());
+        seen.copies.insert(copy, version.to_owned());
     }
 
     /// The Secret is gone: what was known of it no longer holds.
-    pub(crate) fn forget(&self, namespace: &str, name: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&Key::new(namespace, name));
+    pub(super) fn forget(&self, namespace: &str, name: &str) {
+        self.lock().remove(&Key::new(namespace, name));
+    }
+
+    /// An owner is gone, and its copies with it.
+    pub(crate) fn forget_owner(&self, owner_uid: &str) {
+        for seen in self.lock().values_mut() {
+            seen.copies.retain(|copy, _| copy.owner_uid != owner_uid);
+        }
     }
 }

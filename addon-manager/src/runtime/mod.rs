@@ -14,6 +14,7 @@ pub(crate) mod key;
 pub(crate) mod memo;
 pub(crate) mod queue;
 pub(crate) mod routes;
+mod secret;
 pub(crate) mod settle;
 pub(crate) mod store;
 pub(crate) mod watch;

@@ -18,6 +18,8 @@ struct State<T> {
     timers: BTreeMap<Instant, Vec<T>>,
     deadline: HashMap<T, Instant>,
     failures: HashMap<T, u32>,
+    /// Passes in a row that wrote something.
+    spins: HashMap<T, u32>,
     open: bool,
 }
 
@@ -50,6 +52,7 @@ impl<T: Clone + Eq + Hash> Queue<T> {
                 timers: BTreeMap::new(),
                 deadline: HashMap::new(),
                 failures: HashMap::new(),
+                spins: HashMap::new(),
                 open: false,
             }),
             notify: Notify::new(),
@@ -185,6 +188,19 @@ impl<T: Clone + Eq + Hash> Queue<T> {
         }
     }
 
+    /// The pass of this key wrote something, so it runs again. Returns how often that was so in a row.
+    pub(crate) fn spin(&self, key: &T) -> u32 {
+        let mut state = self.lock();
+        let n = state.spins.entry(key.clone()).or_insert(0);
+        *n = n.saturating_add(1);
+        *n
+    }
+
+    /// The pass of this key found nothing to do.
+    pub(crate) fn rest(&self, key: &T) {
+        self.lock().spins.remove(key);
+    }
+
     /// How often the key failed in a row.
     pub(crate) fn failures(&self, key: &T) -> u32 {
         self.lock().failures.get(key).copied().unwrap_or(0)
@@ -217,7 +233,7 @@ mod tests {
         let queue = Queue::new("test");
         queue.open();
         let start = Instant::now();
-        queue.add_after("a", Duration::from_mins(60));
+        queue.add_after("a", Duration::from_hours(1));
         queue.add_after("a", Duration::from_millis(50));
         queue.add_after("a", Duration::from_mins(90));
         assert_eq!(queue.next().await, "a");

@@ -1,5 +1,7 @@
 //! Which areas must look again after a change, one function per cache of the World.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::api::rbac::v1::RoleBinding;
@@ -27,7 +29,7 @@ use super::context::Context;
 use super::key::Key;
 use super::store::Change;
 use super::world::{
-    AGENT_CLUSTER, REQUEST_BY_CLUSTER, REQUEST_BY_TEMPLATE, TEMPLATE_BY_CONFIG_MAP, TEMPLATE_BY_NAME,
+    AGENT_CLUSTER, ONLY, REQUEST_BY_CLUSTER, REQUEST_BY_TEMPLATE, TEMPLATE_BY_CONFIG_MAP, TEMPLATE_BY_NAME,
     TEMPLATE_BY_PROFILE,
 };
 
@@ -83,6 +85,18 @@ fn plan_if_waiting(ctx: &Context) {
     ctx.queues.planner.add(plan_key());
 }
 
+fn host_map(request: &ProvisioningRequest) -> Option<&BTreeMap<String, String>> {
+    let extensions = request.status.as_ref()?.extensions.as_ref()?;
+    Some(&extensions.allocated_node_host_map).filter(|map| !map.is_empty())
+}
+
+/// All nodes of a request.
+fn nodes_of(ctx: &Context, request: &str) {
+    for node in ctx.world.nodes.by_index(ONLY, request) {
+        ctx.queues.node.add(Key::of(node.as_ref()));
+    }
+}
+
 /// ProvisioningRequests.
 pub(crate) fn requests(ctx: &Context, change: &Change<ProvisioningRequest>) {
     for side in change.sides() {
@@ -93,12 +107,19 @@ pub(crate) fn requests(ctx: &Context, change: &Change<ProvisioningRequest>) {
             }
         }
     }
+    // Nodes bear the names that the request gives them.
+    if change.old.as_deref().map(host_map) != change.new.as_deref().map(host_map)
+        && let Some(side) = change.sides().next()
+    {
+        nodes_of(ctx, side.metadata.name.as_deref().unwrap_or_default());
+    }
     if change.new.is_none()
         && let Some(old) = &change.old
     {
         let key = Key::of(old.as_ref());
         ctx.interests.request_config_maps.forget(&key);
         ctx.interests.request_profiles.forget(&key);
+        ctx.secrets.forget_owner(old.metadata.uid.as_deref().unwrap_or_default());
     }
 }
 
@@ -150,6 +171,9 @@ pub(crate) fn allocations(ctx: &Context, change: &Change<NodeAllocationRequest>)
     for side in change.sides() {
         let key = Key::of(side);
         ctx.queues.request.add(Key::cluster(&key.name));
+        if intent_changed(change) {
+            nodes_of(ctx, &key.name);
+        }
         ctx.queues.allocation.add(key);
     }
     plan_if_waiting(ctx);
@@ -162,6 +186,10 @@ pub(crate) fn nodes(ctx: &Context, change: &Change<AllocatedNode>) {
         let owner = &side.spec.node_allocation_request;
         ctx.queues.allocation.add(Key::new(&ctx.config.namespace, owner));
         ctx.queues.request.add(Key::cluster(owner));
+    }
+    // A host without its node is to be given back, or to get its node again.
+    if change.new.is_none() {
+        plan_if_waiting(ctx);
     }
 }
 

@@ -164,7 +164,13 @@ impl Cached for CustomResourceDefinition {}
 impl Cached for ManagedClusterAddOn {}
 impl Cached for ClusterManagementAddOn {}
 impl Cached for AddOnDeploymentConfig {}
-impl Cached for ManifestWork {}
+impl Cached for ManifestWork {
+    fn trim(&mut self) {
+        // Of the manifests only the identities: their content is known by the hash annotation.
+        ManifestWork::trim(self);
+    }
+}
+
 impl Cached for CertificateSigningRequest {}
 impl Cached for SpokeReport {}
 impl Cached for PartialObjectMeta<RoleBinding> {}
@@ -195,7 +201,8 @@ macro_rules! stores {
                 out
             }
 
-            /// Takes the answer to one of our writes.
+            /// Takes the answer to one of our writes. An object that is being deleted and has no finalizer any more is gone:
+            /// the answer to the write that took the last one away still has the resource version from before.
             pub(crate) fn absorb(
                 &self,
                 ctx: &Context,
@@ -205,7 +212,9 @@ macro_rules! stores {
                 $(
                     if api.kind == <$kind as Resource>::kind(&()) && api.group == <$kind as Resource>::group(&()) {
                         let typed: $kind = object.clone().try_parse()?;
-                        if let Some(change) = self.$field.put(typed) {
+                        let change =
+                            if is_gone(&typed) { self.$field.remove(&typed) } else { self.$field.put(typed) };
+                        if let Some(change) = change {
                             routes::$field(ctx, &change);
                         }
                         return Ok(());
@@ -225,6 +234,13 @@ macro_rules! stores {
             tasks
         }
     };
+}
+
+/// Namespaces have their finalizers elsewhere.
+fn is_gone<K: Resource<DynamicType = ()>>(object: &K) -> bool {
+    let meta = object.meta();
+    let held = meta.finalizers.as_ref().is_some_and(|list| !list.is_empty());
+    meta.deletion_timestamp.is_some() && !held && K::kind(&()) != "Namespace"
 }
 
 fn plain() -> watcher::Config {

@@ -40,7 +40,7 @@ pub struct DeploymentConfig {
     /// Install namespace on the spoke; wins over everything else, unless empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_install_namespace: Option<String>,
-    /// Free variables; the ones that we know are listed in the README.
+    /// Free variables; we know `LOG` and `REPORT_SECONDS`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub customized_variables: Vec<Variable>,
     /// Where the agent may run.

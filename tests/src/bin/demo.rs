@@ -9,14 +9,16 @@ use clap::Parser;
 use kube::Api;
 use kube::api::DynamicObject;
 use tests::lab::{self, Lab, product, progress, tools::Tool, wait};
-use tests::scene::{self, Options, Scene};
+use tests::scene::{self, Options, SAMPLES, Sample, Scene};
 use tests::sim;
 
 /// Everything after the installation must be there within this time.
 const AFTERWARDS: Duration = Duration::from_secs(90);
 
 #[derive(Parser)]
-#[command(about = "Brings one cluster from a ProvisioningRequest to fulfilled on a lab of real components")]
+#[command(
+    about = "Brings two clusters from their ProvisioningRequests to fulfilled on a lab of real components"
+)]
 struct Arguments {
     /// Tear the lab down at the end, and exit 0 only if all went well.
     #[arg(long)]
@@ -61,7 +63,11 @@ async fn demo(arguments: Arguments) -> Result<()> {
     progress::line(&format!("hub ready after {}", progress::human(all.elapsed())));
 
     // The servers of the cluster-to-be start while the hub works: hardware stands there before anybody asks for it.
-    let spoke = tokio::spawn(async move { lab.spoke("harbor-sno").await.map(drop) });
+    let spokes = tokio::spawn(async move {
+        let [single, multi] = SAMPLES.map(|sample| lab.spoke(sample.cluster));
+        let (single, multi) = tokio::join!(single, multi);
+        single.and(multi).map(drop)
+    });
     let options = Options {
         metal3: sim::metal3::Options { times: sim::metal3::Times::visible(), ..Default::default() },
         siteconfig: sim::siteconfig::Options {
@@ -73,20 +79,18 @@ async fn demo(arguments: Arguments) -> Result<()> {
     };
     let scene = Box::leak(Box::new(Scene::start(lab, options).await?));
     progress::line(&format!("addon-manager ready after {}", progress::human(all.elapsed())));
-    spoke.await??;
+    spokes.await??;
 
     for folder in ["clustertemplates", "policytemplates", "provisioningrequests"] {
         scene.apply(folder).await.with_context(|| format!("applying {}", scene::data(folder).display()))?;
         progress::line(&format!("applied {}", scene::data(folder).display()));
     }
     let started = Instant::now();
-    let request = "0d0c8d0e-6f3c-4a5b-8a41-7b1d1f0a9001";
-    let outcome = async {
-        scene::follow(&scene.client(), request, Duration::from_secs(arguments.limit)).await?;
-        progress::line(&format!("fulfilled after {}", progress::human(started.elapsed())));
-        agent_reports(scene, "harbor-sno").await
-    }
-    .await;
+    let limit = Duration::from_secs(arguments.limit);
+    let [single, multi] = SAMPLES.map(|sample| cluster(scene, sample, limit));
+    let (single, multi) = tokio::join!(single, multi);
+    let outcome = single.and(multi);
+    progress::line(&format!("both clusters after {}", progress::human(started.elapsed())));
     tables(lab).await?;
     outcome?;
     progress::line(&format!("all of it took {}", progress::human(all.elapsed())));
@@ -96,11 +100,18 @@ async fn demo(arguments: Arguments) -> Result<()> {
     println!("\nThe lab stays up until Ctrl-C. In another terminal:");
     println!("  export KUBECONFIG={}", lab.hub().admin_kubeconfig().display());
     println!("  {} get provisioningrequests", lab.base().tools().path(Tool::Kubectl)?.display());
-    let spoke = lab.spoke("harbor-sno").await?;
-    println!("The spoke: KUBECONFIG={}", spoke.admin_kubeconfig().display());
+    for sample in SAMPLES {
+        let spoke = lab.spoke(sample.cluster).await?;
+        println!("The spoke {}: KUBECONFIG={}", sample.cluster, spoke.admin_kubeconfig().display());
+    }
     println!("Logs: {}", lab.base().dir().join("logs").display());
     tokio::signal::ctrl_c().await?;
     Ok(())
+}
+
+async fn cluster(scene: &Scene, sample: Sample, limit: Duration) -> Result<()> {
+    scene::follow(&scene.client(), sample.request, sample.cluster, limit).await?;
+    agent_reports(scene, sample.cluster).await
 }
 
 /// The add-on is available and the agent has reported the cluster's version.
@@ -121,9 +132,9 @@ async fn agent_reports(scene: &Scene, cluster: &str) -> Result<()> {
         |report| report.status.as_ref().is_some_and(|s| s.cluster_version.is_some()),
     )
     .await?;
-    progress::line(&format!("the agent reports after {}", progress::human(started.elapsed())));
+    progress::line(&format!("{cluster}: the agent reports after {}", progress::human(started.elapsed())));
     wait::condition(&addons, "ocloud", AFTERWARDS, "Available", "True").await?;
-    progress::line(&format!("add-on Available after {}", progress::human(started.elapsed())));
+    progress::line(&format!("{cluster}: add-on Available after {}", progress::human(started.elapsed())));
     Ok(())
 }
 

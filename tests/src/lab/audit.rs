@@ -18,14 +18,19 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(u64);
 
-/// One write.
+impl Mark {
+    /// In front of everything.
+    pub const START: Mark = Mark(0);
+}
+
+/// One write (or, from [`Audit::answered`], any request).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
     /// When the request came in.
     pub at: Timestamp,
     /// Name of the user.
     pub user: String,
-    /// `create`, `update`, `patch`, `delete` or `deletecollection`.
+    /// `create`, `update`, `patch`, `delete` or `deletecollection`; of other requests `get`, `list` or `watch`.
     pub verb: String,
     /// API group, empty for the core group.
     pub group: String,
@@ -103,6 +108,18 @@ impl Audit {
 
     /// All writes since `mark` until now.
     pub async fn writes_since(&self, mark: Mark) -> Result<Vec<Write>> {
+        self.requests_since(mark, Line::is_write).await
+    }
+
+    /// The requests of one user since `mark`, reads and dry runs too, that were answered with `code`.
+    pub async fn answered(&self, user: &str, code: u16, mark: Mark) -> Result<Vec<Write>> {
+        let is_such = |line: &Line| {
+            line.user.username == user && line.response_status.as_ref().is_some_and(|s| s.code == code)
+        };
+        self.requests_since(mark, is_such).await
+    }
+
+    async fn requests_since(&self, mark: Mark, wanted: impl Fn(&Line) -> bool) -> Result<Vec<Write>> {
         let end = self.mark().await?;
         let mut position = mark.0;
         let mut writes = Vec::new();
@@ -112,7 +129,7 @@ impl Audit {
             if position > end.0 {
                 break;
             }
-            writes.extend(parse(&line));
+            writes.extend(parse(&line, &wanted));
         }
         Ok(writes)
     }
@@ -169,16 +186,22 @@ struct Status {
     code: u16,
 }
 
-fn parse(line: &str) -> Option<Write> {
+impl Line {
+    fn is_write(&self) -> bool {
+        let is_write =
+            matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection");
+        let resource = &self.object_ref.resource;
+        let is_excepted = resource == "leases" || resource.ends_with("reviews") || resource.is_empty();
+        is_write && !is_excepted && !self.uri.contains("dryRun=All")
+    }
+}
+
+fn parse(line: &str, wanted: impl Fn(&Line) -> bool) -> Option<Write> {
     let line: Line = serde_json::from_str(line).ok()?;
-    let is_write =
-        matches!(line.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection");
-    let object = line.object_ref;
-    let is_excepted =
-        object.resource == "leases" || object.resource.ends_with("reviews") || object.resource.is_empty();
-    if line.stage != "ResponseComplete" || !is_write || is_excepted || line.uri.contains("dryRun=All") {
+    if line.stage != "ResponseComplete" || !wanted(&line) {
         return None;
     }
+    let object = line.object_ref;
     Some(Write {
         at: line.request_received_timestamp,
         user: line.user.username,
@@ -206,7 +229,7 @@ mod tests {
 
     #[test]
     fn counts_writes_only() {
-        let write = parse(&line("patch", "configmaps", "/api")).unwrap();
+        let write = parse(&line("patch", "configmaps", "/api"), Line::is_write).unwrap();
         assert_eq!(write.to_string(), "2026-01-02T03:04:05.000006Z u patch configmaps n/o -> 200");
         for (verb, resource, uri) in [
             ("get", "configmaps", "/api"),
@@ -214,7 +237,7 @@ mod tests {
             ("create", "tokenreviews", "/api"),
             ("patch", "configmaps", "/api?dryRun=All&x=y"),
         ] {
-            assert_eq!(parse(&line(verb, resource, uri)), None, "{verb} {resource} {uri}");
+            assert_eq!(parse(&line(verb, resource, uri), Line::is_write), None, "{verb} {resource} {uri}");
         }
     }
 }

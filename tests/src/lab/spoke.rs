@@ -61,6 +61,11 @@ impl Spoke {
     /// Starts the agents for the ManagedCluster `cluster` of `hub`; returns when both run. The ManagedCluster may exist
     /// already, else the registration agent makes it.
     pub async fn join(&self, hub: &Hub, cluster: &str) -> Result<JoinTimes> {
+        self.join_with(hub, cluster, &[]).await
+    }
+
+    /// As [`Spoke::join`], with more arguments for the registration agent.
+    pub async fn join_with(&self, hub: &Hub, cluster: &str, arguments: &[&str]) -> Result<JoinTimes> {
         if let Some(joined) = self.joined() {
             bail!("{} has joined as {} already; leave first", self.name(), joined.cluster);
         }
@@ -71,7 +76,8 @@ impl Spoke {
         let bootstrap = dir.join("bootstrap.kubeconfig");
         hub.access("ocm-bootstrap")?.write(&bootstrap)?;
 
-        let registration = self.base.spawn(self.registration(cluster, &bootstrap, &hub_dir).await?).await?;
+        let program = self.registration(cluster, &bootstrap, &hub_dir).await?;
+        let registration = self.base.spawn(program.args(arguments.iter().copied())).await?;
         let hub_kubeconfig = hub_dir.join("kubeconfig");
         registration
             .until_ready("the hub's kubeconfig is there", Duration::from_mins(1), || async {

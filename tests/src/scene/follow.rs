@@ -11,11 +11,16 @@ use manifests::clcm::{ProvisioningPhase, ProvisioningRequest};
 use crate::lab::progress::line;
 
 /// Prints every condition that turns True and every change of phase and details, each with the time since the start,
-/// until the request is fulfilled.
+/// until the request is fulfilled. `label` stands before each line.
 ///
 /// # Errors
 /// When that does not happen within `limit`; the error holds the last phase and details.
-pub async fn follow(client: &Client, name: &str, limit: Duration) -> Result<ProvisioningRequest> {
+pub async fn follow(
+    client: &Client,
+    name: &str,
+    label: &str,
+    limit: Duration,
+) -> Result<ProvisioningRequest> {
     let api: Api<ProvisioningRequest> = Api::all(client.clone());
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
     let mut stream = std::pin::pin!(watcher(api, config).default_backoff().applied_objects());
@@ -31,7 +36,7 @@ pub async fn follow(client: &Client, name: &str, limit: Duration) -> Result<Prov
         let Some(status) = &request.status else { continue };
         let mut say = |text: String| {
             if !said.contains(&text) {
-                line(&format!("{:>7.1} s  {text}", start.elapsed().as_secs_f64()));
+                line(&format!("{:>7.1} s  {label}  {text}", start.elapsed().as_secs_f64()));
                 said.push(text);
             }
         };

@@ -6,6 +6,9 @@
 //!                                       --> the add-on's ManifestWork arrives --> the agent runs as its pod would
 //! ```
 
+pub mod case;
+pub mod check;
+pub mod fixture;
 mod follow;
 
 use std::collections::BTreeMap;
@@ -14,13 +17,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use kube::Client;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::DeleteParams;
+use kube::{Api, Client};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
 pub use follow::follow;
 
+use crate::lab::hub::OPERATOR_NAMESPACE;
 use crate::lab::pod::Pod;
 use crate::lab::product::{self, Manager, ManagerOptions};
 use crate::lab::{Lab, Spoke, apply, progress};
@@ -47,6 +54,9 @@ pub struct Control {
     /// Policies.
     pub policy: sim::policy::Control,
 }
+
+/// Name of the lease that the leading manager holds in the operator namespace.
+pub const LEASE: &str = "ocloud-manager";
 
 type Agents = Arc<Mutex<BTreeMap<String, Arc<Pod>>>>;
 
@@ -125,11 +135,80 @@ impl Scene {
         self.agents.lock().unwrap_or_else(PoisonError::into_inner).get(cluster).cloned()
     }
 
+    /// Starts the servers of a cluster-to-be while the hub works, so that joining takes less time.
+    pub fn expect(&self, cluster: &str) {
+        let (lab, cluster) = (self.lab, cluster.to_owned());
+        tokio::spawn(async move {
+            if let Err(error) = lab.spoke(&cluster).await {
+                progress::line(&format!("lab: spoke {cluster}: {error:#}"));
+            }
+        });
+    }
+
+    /// Ends all processes of a cluster that nobody needs any more.
+    pub async fn retire(&self, cluster: &str) -> Result<()> {
+        leave(self.lab, cluster, &self.agents).await?;
+        let spoke = self.lab.spoke(cluster).await?;
+        spoke.controllers().kill().await?;
+        spoke.server().kill().await.map(drop)
+    }
+
+    /// `kill -9` of the manager.
+    pub async fn kill_manager(&self) -> Result<()> {
+        self.manager.kill().await.map(drop)
+    }
+
+    /// Starts the manager again after [`Scene::kill_manager`]. The lease of the killed process would hold the new one up
+    /// for 15 s; unless `waits`, it is deleted first.
+    pub async fn start_manager(&self, waits: bool) -> Result<()> {
+        if !waits {
+            let leases: Api<Lease> = Api::namespaced(self.client(), OPERATOR_NAMESPACE);
+            match leases.delete(LEASE, &DeleteParams::default()).await {
+                Ok(_) => {}
+                // Killed before it led.
+                Err(kube::Error::Api(status)) if status.code == 404 => {}
+                Err(error) => return Err(error).context("the manager's lease"),
+            }
+        }
+        self.manager.process().start_again().await?;
+        self.manager.until_ready(Duration::from_mins(1)).await?;
+        let leads = || async { self.metric("ocloud_leader").await.is_some_and(|leader| leader > 0.0) };
+        self.manager.process().until_ready("it leads", Duration::from_mins(1), leads).await
+    }
+
+    /// The sum of the manager's metrics whose name, with labels, begins so.
+    pub async fn metric(&self, start: &str) -> Option<f64> {
+        let text = self.manager.metrics().await.ok()?;
+        let lines = text.lines().filter(|line| line.starts_with(start));
+        Some(lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum())
+    }
+
+    /// Applies objects as a user does.
+    pub async fn put(&self, objects: Vec<Value>) -> Result<()> {
+        let objects = objects.into_iter().map(apply::object).collect::<Result<_>>()?;
+        apply::all(&self.client(), objects).await.map(drop)
+    }
+
     /// Applies a folder of `tests/data`.
     pub async fn apply(&self, folder: &str) -> Result<()> {
         apply::path(&self.client(), &data(folder)).await.map(drop)
     }
 }
+
+/// One request of the sample repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Name of the request.
+    pub request: &'static str,
+    /// Name of its cluster.
+    pub cluster: &'static str,
+}
+
+/// The requests of the sample repository: one node; three masters and two workers.
+pub const SAMPLES: [Sample; 2] = [
+    Sample { request: "0d0c8d0e-6f3c-4a5b-8a41-7b1d1f0a9001", cluster: "harbor-sno" },
+    Sample { request: "0d0c8d0e-6f3c-4a5b-8a41-7b1d1f0a9002", cluster: "harbor-mno" },
+];
 
 /// A folder of the sample repository.
 pub fn data(folder: &str) -> PathBuf {

@@ -215,7 +215,7 @@ mod tests {
         let queue = Queue::default();
         queue.add_after(key("late"), SHORT * 2);
         queue.add_after(key("early"), SHORT);
-        queue.add_after(key("early"), Duration::from_secs(900));
+        queue.add_after(key("early"), Duration::from_mins(15));
         assert_eq!(queue.next().await, key("early"));
         queue.add(key("early"));
         assert_eq!(queue.next().await, key("late"));
@@ -226,7 +226,7 @@ mod tests {
     #[tokio::test]
     async fn counts_a_phase_from_its_first_sight() {
         let phases = Phases::default();
-        let long = Duration::from_secs(900);
+        let long = Duration::from_mins(15);
         assert_eq!(phases.left(&key("a"), "inspecting", long), Some(long));
         tokio::time::sleep(SHORT).await;
         assert!(phases.left(&key("a"), "inspecting", long).is_some_and(|left| left < long));

@@ -187,7 +187,7 @@ mod tests {
     fn reads_durations() {
         assert_eq!(duration("300ms"), Some(Duration::from_millis(300)));
         assert_eq!(duration("1.5s"), Some(Duration::from_millis(1500)));
-        assert_eq!(duration("2m"), Some(Duration::from_secs(120)));
+        assert_eq!(duration("2m"), Some(Duration::from_mins(2)));
         assert_eq!(duration("5"), None);
         assert_eq!(duration("x"), None);
     }

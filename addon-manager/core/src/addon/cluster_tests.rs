@@ -561,6 +561,24 @@ fn s07_t5_a_lost_agent_is_degraded_and_a_lost_cluster_keeps_the_last_word() {
     assert!(decide(&s, now()).steps.is_empty());
 }
 
+#[test]
+fn what_blinds_the_agent_is_passed_on() {
+    let mut s = seen();
+    running(&mut s);
+    let mut blind = report(None);
+    let r = Arc::make_mut(&mut blind);
+    r.metadata = s.report.as_ref().unwrap().metadata.clone();
+    let words = condition("Ready", "False", "WatchFailed", "2026-01-01T10:00:00Z");
+    r.status.as_mut().unwrap().conditions = vec![serde_json::from_value(words).unwrap()];
+    s.report = Some(blind);
+    put_condition(&mut s, condition("Available", "Unknown", "x", "2026-01-01T11:00:00Z"));
+    let plan = decide(&s, "2026-01-01T12:05:00Z".parse().unwrap());
+    carry_out(&mut s, &plan.steps);
+    let (_, reason, message) = says(&s, AddOnCondition::Degraded);
+    assert_eq!(reason, "AgentNotAvailable");
+    assert!(message.ends_with(". It says: m"), "{message}");
+}
+
 #[rstest]
 #[case::no_report("True", "NoReport")]
 #[case::no_lease("Unknown", "AgentNotAvailable")]

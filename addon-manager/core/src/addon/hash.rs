@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use manifests::ocm::AddOnDeploymentConfig;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+
+use crate::go::{self, Numbers};
 
 /// Hash of a configuration object as the API server returns it: SHA-256, in hex, of everything but `apiVersion`,
 /// `kind`, `metadata` and `status`, written as Go writes it.
@@ -35,86 +37,7 @@ fn hex(text: &str) -> String {
 /// Compact JSON exactly as Go's `encoding/json` writes maps: keys sorted bytewise, HTML characters escaped, floats
 /// in their shortest form.
 pub fn go_json(value: &Value) -> String {
-    let mut out = String::new();
-    write_value(value, &mut out);
-    out
-}
-
-fn write_value(value: &Value, out: &mut String) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
-        Value::Number(n) => write_number(n, out),
-        Value::String(s) => write_string(s, out),
-        Value::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_value(item, out);
-            }
-            out.push(']');
-        }
-        Value::Object(fields) => {
-            let mut sorted: Vec<_> = fields.iter().collect();
-            sorted.sort_unstable_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
-            out.push('{');
-            for (i, (key, item)) in sorted.into_iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_string(key, out);
-                out.push(':');
-                write_value(item, out);
-            }
-            out.push('}');
-        }
-    }
-}
-
-/// Kubernetes decodes what fits into an int64 as such and everything else as a float64.
-fn write_number(n: &Number, out: &mut String) {
-    if let Some(i) = n.as_i64() {
-        let _ = write!(out, "{i}");
-        return;
-    }
-    let f = n.as_f64().unwrap_or_default();
-    let magnitude = f.abs();
-    if magnitude != 0.0 && !(1e-6..1e21).contains(&magnitude) {
-        let text = format!("{f:e}");
-        match text.split_once('e') {
-            Some((digits, exponent)) if !exponent.starts_with('-') => {
-                let _ = write!(out, "{digits}e+{exponent}");
-            }
-            _ => out.push_str(&text),
-        }
-    } else {
-        let _ = write!(out, "{f}");
-    }
-}
-
-fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c if u32::from(c) < 0x20 => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
+    go::json(value, Numbers::Typed)
 }
 
 #[cfg(test)]

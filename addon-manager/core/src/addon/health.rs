@@ -61,6 +61,8 @@ pub(super) fn health(
     }
     let status = report.and_then(|r| r.status.as_ref());
     let last = status.and_then(|s| s.updated_at.as_ref());
+    let blind = report.and_then(|r| r.condition(ReportCondition::Ready)).filter(|c| c.status == "False");
+    let blind = blind.map(|c| format!(". It says: {}", c.message)).unwrap_or_default();
     let Some(available) = addon.condition(AddOnCondition::Available) else { return Health::keep() };
     match available.status.as_str() {
         "True" => {}
@@ -69,7 +71,7 @@ pub(super) fn health(
                 .map_or_else(|| "it never reported".to_owned(), |t| format!("its last report is of {}", t.0));
             let text = format!(
                 "The agent has stopped renewing its lease; {heard}. Look at deployment {namespace}/{DEPLOYMENT} on the \
-                 cluster"
+                 cluster{blind}"
             );
             return Health::degraded(AddOnReason::AgentNotAvailable.as_str(), text);
         }
@@ -83,7 +85,7 @@ pub(super) fn health(
             }
             let text = format!(
                 "The agent is deployed, but has no lease since {since}. Look at deployment {namespace}/{DEPLOYMENT} on \
-                 the cluster"
+                 the cluster{blind}"
             );
             return Health::degraded(AddOnReason::AgentNotAvailable.as_str(), text);
         }

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy};
 use k8s_openapi::api::core::v1::{
-    Capabilities, Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction, Namespace,
-    ObjectFieldSelector, PodSecurityContext, PodSpec, PodTemplateSpec, Probe, ResourceRequirements,
-    SeccompProfile, SecretVolumeSource, SecurityContext, ServiceAccount, Toleration, Volume, VolumeMount,
+    Capabilities, Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction, LocalObjectReference,
+    Namespace, ObjectFieldSelector, PodSecurityContext, PodSpec, PodTemplateSpec, Probe,
+    ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, ServiceAccount, Toleration,
+    Volume, VolumeMount,
 };
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
@@ -35,6 +36,9 @@ const PROXY_CA_DIRECTORY: &str = "/var/run/ocloud/proxy-ca";
 const PROXY_CA: &str = "ocloud-agent-proxy-ca";
 const PROXY_CA_KEY: &str = "ca-bundle.crt";
 const PROBE_PORT: i32 = 8081;
+/// Pull secret of the klusterlet, and the label of namespaces that get a copy.
+const PULL_SECRET: &str = "open-cluster-management-image-pull-credentials";
+const LABEL_ADDON_NAMESPACE: &str = "addon.open-cluster-management.io/namespace";
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 fn meta(namespace: Option<&str>, name: &str) -> ObjectMeta {
@@ -104,6 +108,8 @@ fn namespace(name: &str) -> Namespace {
             name: Some(name.to_owned()),
             // Single-node clusters with workload partitioning put the pod on the management cores.
             annotations: Some(map(&[("workload.openshift.io/allowed", "management")])),
+            // The klusterlet copies its pull secret into namespaces with this label.
+            labels: Some(map(&[(LABEL_ADDON_NAMESPACE, "true")])),
             ..ObjectMeta::default()
         },
         ..Namespace::default()
@@ -218,7 +224,6 @@ fn pod(config: &AgentConfig, with_proxy_ca: bool) -> PodSpec {
             secret_name: Some(HUB_KUBECONFIG_SECRET.to_owned()),
             // The agent starts without it and says so, instead of hanging in ContainerCreating.
             optional: Some(true),
-            default_mode: Some(0o440),
             ..SecretVolumeSource::default()
         }),
         ..Volume::default()
@@ -237,6 +242,8 @@ fn pod(config: &AgentConfig, with_proxy_ca: bool) -> PodSpec {
     let selector = placement.map(|p| p.node_selector.clone()).filter(|s| !s.is_empty());
     PodSpec {
         service_account_name: Some(DEPLOYMENT.to_owned()),
+        // A kubelet does not mind when it is missing.
+        image_pull_secrets: Some(vec![LocalObjectReference { name: PULL_SECRET.to_owned() }]),
         priority_class_name: Some(config.priority_class.clone()).filter(|c| !c.is_empty()),
         node_selector: selector,
         tolerations: Some(tolerations(placement)),

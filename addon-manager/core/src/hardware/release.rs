@@ -106,8 +106,14 @@ pub fn decide(seen: &Seen, now: Timestamp) -> Plan<AllocatedNodeStatus> {
         notes.insert(annotations::HOST_ERROR_TIMESTAMP.to_owned(), Value::Null);
     }
     let mut patch = json!({"metadata": {"annotations": notes}});
-    if host.spec.online && !skip {
-        put(&mut patch, "spec", json!({"online": false}));
+    if !skip {
+        let mut spec = no_deployment(host);
+        if host.spec.online {
+            spec.insert("online".to_owned(), json!(false));
+        }
+        if !spec.is_empty() {
+            put(&mut patch, "spec", Value::Object(spec));
+        }
     }
     plan.steps.push(claim::merge(host, patch));
     plan.steps.push(done);
@@ -170,12 +176,7 @@ fn take_out(seen: &Seen, host: &BareMetalHost, skip: bool) -> Step {
     notes.insert(annotations::DEALLOCATION_COMPLETE.to_owned(), json!("true"));
     let mut spec = Map::new();
     if !skip {
-        if host.spec.custom_deploy.is_some() {
-            spec.insert("customDeploy".to_owned(), Value::Null);
-        }
-        if host.spec.image.is_some() {
-            spec.insert("image".to_owned(), Value::Null);
-        }
+        spec = no_deployment(host);
         let now = host.spec.preprovisioning_network_data_name.as_deref().unwrap_or_default();
         let before = host.annotation(annotations::ORIGINAL_NETWORK_DATA).map(str::to_owned);
         let old =
@@ -200,6 +201,12 @@ fn take_out(seen: &Seen, host: &BareMetalHost, skip: bool) -> Step {
         put(&mut patch, "spec", Value::Object(spec));
     }
     claim::merge(host, patch)
+}
+
+/// What deploys to the host goes. Looked at until the last write: the installer may have read the host just before the first.
+fn no_deployment(host: &BareMetalHost) -> Map<String, Value> {
+    let fields = [("customDeploy", host.spec.custom_deploy.is_some()), ("image", host.spec.image.is_some())];
+    fields.into_iter().filter(|(_, there)| *there).map(|(key, _)| (key.to_owned(), Value::Null)).collect()
 }
 
 /// The assisted service's mark on the discovery image; a host without an image has none (B30).

@@ -37,18 +37,36 @@ pub fn decide(seen: &Seen<'_>, now: Timestamp) -> RequestPlan {
         (false, false) => {
             let step = finalizer(seen.request, true);
             draft.push(Stage::Begin, step);
-            return finish(draft, true);
+            return finish(draft, Pending::Yes);
         }
         (false, true) => {}
     }
     if draft.has_annotation(PAUSED) {
-        return finish(draft, false);
+        return finish(draft, Pending::No);
     }
     stages::run(&mut draft);
     let preparing =
         draft.steps.iter().any(|(s, _)| matches!(s, Stage::Render | Stage::Resources | Stage::Allocation));
-    let pending = preparing || stages::awaits_hardware(&draft);
+    let pending = if stages::awaits_hardware(&draft) {
+        Pending::Yes
+    } else if preparing || stages::is_unfinished(&draft) {
+        Pending::Unless
+    } else {
+        Pending::No
+    };
     finish(draft, pending)
+}
+
+/// Whether something that this pass asked for keeps the request pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pending {
+    /// Nothing is asked for.
+    No,
+    /// Yes, unless this generation is beyond its preparation: then phase and details stay what they are until the answer
+    /// is there. A ClusterInstance that is rendered anew when the installation ends is no reason to begin at the front.
+    Unless,
+    /// Yes.
+    Yes,
 }
 
 fn finalizer(request: &ProvisioningRequest, present: bool) -> Step {
@@ -69,7 +87,7 @@ fn delete(mut draft: Draft<'_>) -> RequestPlan {
     match stages::advance_deletion(&mut draft) {
         stages::Progress::Waiting(blocker) => {
             draft.waiting = Some(blocker);
-            finish(draft, false)
+            finish(draft, Pending::No)
         }
         stages::Progress::Done => {
             let step = finalizer(draft.seen.request, false);
@@ -84,7 +102,7 @@ fn delete(mut draft: Draft<'_>) -> RequestPlan {
 }
 
 /// Derives phase and details, and turns the draft into a plan.
-fn finish(mut draft: Draft<'_>, pending: bool) -> RequestPlan {
+fn finish(mut draft: Draft<'_>, pending: Pending) -> RequestPlan {
     let seen = draft.seen;
     let generation = draft.generation();
     let deleting = seen.request.metadata.deletion_timestamp.is_some();
@@ -99,7 +117,7 @@ fn finish(mut draft: Draft<'_>, pending: bool) -> RequestPlan {
         generation,
         deleting,
         paused: draft.has_annotation(PAUSED),
-        pending,
+        pending: pending != Pending::No,
         fulfilled_before,
         blocker: draft.waiting.as_deref(),
         install_timeout: durations.install,
@@ -108,7 +126,15 @@ fn finish(mut draft: Draft<'_>, pending: bool) -> RequestPlan {
     };
     let conditions =
         if keeps_phase(&draft) { without_validated(&draft) } else { draft.status.conditions.clone() };
-    let next = phase::derive(&conditions, &facts);
+    let mut next = phase::derive(&conditions, &facts);
+    if pending == Pending::Unless
+        && next.phase == ProvisioningPhase::Pending
+        && stored.is_some_and(|s| s.observed_generation == Some(generation))
+        && let Some(phase @ (ProvisioningPhase::Progressing | ProvisioningPhase::Fulfilled)) =
+            before.provisioning_phase
+    {
+        next = phase::Phase { phase, details: before.provisioning_details.clone().unwrap_or_default() };
+    }
     let changed = before.provisioning_phase != Some(next.phase)
         || (before.provisioning_details.as_deref() != Some(next.details.as_str()));
     if changed {

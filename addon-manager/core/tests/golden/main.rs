@@ -2,6 +2,15 @@
 //! in-memory world, and the schema errors of areas `admission` and `provisioning`. Runs where the folder `../shared/golden` stands beside the
 //! project, and for any folder in `GOLDEN_DIR`. The sample repository is played on the same world.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::match_same_arms,
+    reason = "a test program: every failure is a failed test"
+)]
+
 #[cfg(test)]
 mod differences;
 #[cfg(test)]

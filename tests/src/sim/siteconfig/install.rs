@@ -104,7 +104,7 @@ impl Pass<'_> {
         let agents = format!("{CLUSTER_LABEL}={},agent-install.openshift.io/bmh={name}", self.cluster());
         let agents = self.store().list(AGENT, &namespace, &agents).await?;
         if agents.is_empty() && text(&host, "/spec/customDeploy/method").is_empty() {
-            self.deploy(&namespace, &name).await?;
+            self.deploy(&host).await?;
         }
         let is_up =
             !self.sim.options.waits_for_hosts || text(&host, "/status/provisioning/state") == "provisioned";
@@ -121,10 +121,14 @@ impl Pass<'_> {
         Ok(None)
     }
 
-    /// What the assisted installer does to a host that it takes.
-    async fn deploy(&self, namespace: &str, name: &str) -> Result<()> {
+    /// What the assisted installer does to a host that it takes: an update of the host as it was read.
+    async fn deploy(&self, host: &Value) -> Result<()> {
         let store = self.store().acting_as(BMAC);
-        let patch = json!({"spec": {"customDeploy": {"method": "start_assisted_install"}, "online": true}});
+        let (namespace, name) = (super::super::value::namespace(host), super::super::value::name(host));
+        let patch = json!({
+            "metadata": {"resourceVersion": at(host, "/metadata/resourceVersion")},
+            "spec": {"customDeploy": {"method": "start_assisted_install"}, "online": true},
+        });
         store.merge(HOST, namespace, name, &patch).await?;
         if let Some(image) = store.get(IMAGE, namespace, name).await? {
             let patch =

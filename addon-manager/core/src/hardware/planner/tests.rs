@@ -272,6 +272,7 @@ fn plans_a_large_fleet_quickly() {
         .collect();
     let (pools, clusters) = (Pools::default(), BTreeSet::new());
     let seen = Seen { requests: &requests, nodes: &[], hosts: &hosts, pools: &pools, clusters: &clusters };
+    #[expect(clippy::disallowed_methods, reason = "the test prints how long planning takes")]
     let start = Instant::now();
     let planned = plan(&seen);
     let served = planned.outcomes.values().filter(|o| matches!(o, Outcome::Granted(_))).count();

@@ -109,6 +109,13 @@ pub(super) fn fulfil(d: &mut Draft<'_>) {
     label(d);
 }
 
+/// Every condition holds, but this pass was stopped before it could fulfil the request for the first time: a restored
+/// request is whole again step by step.
+pub(in crate::request) fn is_unfinished(d: &Draft<'_>) -> bool {
+    let first = d.cluster_details().and_then(|c| c.fulfilled_node_count).unwrap_or_default() == 0;
+    d.blocked && first && fulfil::is_complete(&d.status.conditions)
+}
+
 fn template_id<'a>(d: &Draft<'a>) -> Option<&'a str> {
     d.seen.template.as_ref()?.spec.template_id.as_deref().filter(|id| !id.is_empty())
 }

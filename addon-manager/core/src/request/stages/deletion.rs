@@ -1,10 +1,12 @@
 //! Deletion of a request (spec/02 section 17): hardware first, then the ClusterInstance, then the namespaces; each
 //! pass does as much as it can and says what it waits for (B-39).
 
+use jiff::{SignedDuration, Timestamp};
 use manifests::clcm::NodeAllocationRequest;
 use manifests::meta::annotations;
+use manifests::meta::condition::{self, status};
 use manifests::ocm::ManagedCluster;
-use manifests::ran::ClusterInstance;
+use manifests::ran::{ClusterInstance, ClusterInstanceCondition};
 use serde_json::json;
 
 use super::{Draft, Stage};
@@ -34,6 +36,12 @@ pub(in crate::request) fn advance(d: &mut Draft<'_>) -> Progress {
     detach(d);
     if let Some(allocation) = seen.allocation.as_deref() {
         let meta = &allocation.metadata;
+        if let Some((name, until)) = in_processing(d).filter(|_| meta.deletion_timestamp.is_none()) {
+            d.wake_at(Some(until));
+            return Progress::Waiting(format!(
+                "waiting until ClusterInstance {name} is processed, so that hosts are not taken again after their release"
+            ));
+        }
         let name = meta.name.clone().unwrap_or_default();
         if meta.deletion_timestamp.is_none() {
             d.push(
@@ -95,6 +103,34 @@ pub(in crate::request) fn advance(d: &mut Draft<'_>) -> Progress {
     }
 }
 
+/// How long deletion waits for the site-config operator to come to the end of what it is doing.
+const PROCESSING: SignedDuration = SignedDuration::from_mins(1);
+
+/// The ClusterInstance that the site-config operator has not finished with, and until when that is waited for.
+///
+/// While it is at work, it would apply its BareMetalHosts to hosts that are released already: they would be deployed to
+/// again, and deleted with the ClusterInstance.
+fn in_processing(d: &Draft<'_>) -> Option<(String, Timestamp)> {
+    let until = d.seen.request.metadata.deletion_timestamp.as_ref()?.0.checked_add(PROCESSING).ok()?;
+    let instance = d.seen.instance.as_deref().filter(|i| i.metadata.deletion_timestamp.is_none())?;
+    let status = instance.status.clone().unwrap_or_default();
+    let is = |type_: ClusterInstanceCondition, value: &str| {
+        condition::find(&status.conditions, type_).is_some_and(|c| c.status == value)
+    };
+    let behind = status.observed_generation.is_some_and(|seen| Some(seen) < instance.metadata.generation);
+    let applied = is(ClusterInstanceCondition::RenderedTemplatesApplied, status::TRUE) && !behind;
+    let failed = [
+        ClusterInstanceCondition::Validated,
+        ClusterInstanceCondition::RenderedTemplates,
+        ClusterInstanceCondition::RenderedTemplatesValidated,
+        ClusterInstanceCondition::RenderedTemplatesApplied,
+    ]
+    .into_iter()
+    .any(|type_| is(type_, status::FALSE));
+    (!applied && !failed && d.now < until)
+        .then(|| (instance.metadata.name.clone().unwrap_or_default(), until))
+}
+
 /// D2: the spoke is about to be powered off; the hub lets go of it at once instead of waiting for its lease.
 fn detach(d: &mut Draft<'_>) {
     let known = d.cluster_details().is_some_and(|c| c.name.is_some());
@@ -112,8 +148,104 @@ fn detach(d: &mut Draft<'_>) {
 }
 
 /// Deletion as a decision of its own, for tests.
-pub fn decide(seen: &Seen<'_>, now: jiff::Timestamp) -> (Progress, Vec<Step>) {
+pub fn decide(seen: &Seen<'_>, now: Timestamp) -> (Progress, Vec<Step>) {
     let mut draft = Draft::new(seen, now);
     let progress = advance(&mut draft);
     (progress, draft.steps.into_iter().map(|(_, step)| step).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use manifests::clcm::ProvisioningRequest;
+    use serde::de::DeserializeOwned;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::request::InputError;
+    use crate::request::seen::{AddonSeen, PullSecret};
+
+    fn object<K: DeserializeOwned>(value: Value) -> K {
+        serde_json::from_value(value).unwrap()
+    }
+
+    /// Deletes a request, `seconds` after the user said so, whose ClusterInstance has these conditions.
+    fn deletion(seconds: i64, observed: Option<i64>, conditions: &Value) -> (Progress, Vec<Step>) {
+        let request: ProvisioningRequest = object(json!({
+            "metadata": {"name": "r", "uid": "u", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {"templateName": "t", "templateVersion": "1", "templateParameters": {}},
+        }));
+        let input = Err(InputError::input("template is gone"));
+        let seen = Seen {
+            request: &request,
+            operator_namespace: "op",
+            template: None,
+            input: &input,
+            cluster_name: Some("c".into()),
+            namespace: None,
+            owned_namespaces: Vec::new(),
+            policy_namespace: false,
+            policy_map: None,
+            pull_secret: PullSecret::default(),
+            extra_manifests: BTreeMap::new(),
+            instance: Some(Arc::new(object(json!({
+                "metadata": {"name": "c", "namespace": "c", "generation": 2}, "spec": {},
+                "status": {"observedGeneration": observed, "conditions": conditions},
+            })))),
+            allocation: Some(Arc::new(object(
+                json!({"metadata": {"name": "r", "namespace": "op"}, "spec": {
+                "clusterId": "c", "site": "s", "nodeGroup": [], "configTransactionId": 1}}),
+            ))),
+            nodes: Vec::new(),
+            host_ids: BTreeMap::new(),
+            cluster: None,
+            addon: AddonSeen::default(),
+            agents: Vec::new(),
+            roots: Vec::new(),
+            children: Vec::new(),
+            dry_run: &|_| None,
+            fault: None,
+        };
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        decide(&seen, now + SignedDuration::from_secs(seconds))
+    }
+
+    fn condition(type_: &str, status: &str) -> Value {
+        json!({"type": type_, "status": status, "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"})
+    }
+
+    #[test]
+    fn hosts_are_not_released_while_the_cluster_instance_is_in_processing() {
+        let applied = json!([condition("RenderedTemplatesApplied", "True")]);
+        for (observed, conditions) in [
+            (None, json!([])),
+            (
+                None,
+                json!([
+                    condition("ClusterInstanceValidated", "True"),
+                    condition("RenderedTemplates", "True")
+                ]),
+            ),
+            (Some(1), applied.clone()),
+        ] {
+            let (progress, steps) = deletion(1, observed, &conditions);
+            assert!(steps.is_empty(), "{conditions}");
+            let Progress::Waiting(text) = progress else { panic!("something is left") };
+            assert!(text.starts_with("waiting until ClusterInstance c is processed"), "{text}");
+        }
+        for (seconds, observed, conditions) in [
+            (1, Some(2), applied.clone()),
+            (1, None, applied),
+            // It will not get on by itself.
+            (1, None, json!([condition("ClusterInstanceValidated", "False")])),
+            // It does not get on at all.
+            (60, None, json!([])),
+        ] {
+            let (progress, steps) = deletion(seconds, observed, &conditions);
+            assert!(matches!(steps.as_slice(), [Step::Delete { foreground: true, .. }]), "{steps:?}");
+            assert_eq!(progress, Progress::Waiting("waiting for NodeAllocationRequest r".into()));
+        }
+    }
 }

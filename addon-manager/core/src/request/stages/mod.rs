@@ -14,6 +14,7 @@ use manifests::clcm::{ClusterDetails, Extensions, ProvisioningPhase, Provisionin
 use manifests::meta::condition::{self, Next, status};
 use serde_json::Value;
 
+pub(super) use configure::is_unfinished;
 pub(super) use deletion::advance as advance_deletion;
 pub use deletion::{Progress, decide as decide_deletion};
 
@@ -106,7 +107,13 @@ impl<'a> Draft<'a> {
 
     pub(super) fn set(&mut self, next: Next) {
         let next = next.at(Some(self.generation()));
-        condition::set(&mut self.status.conditions, next, self.now);
+        let list = &mut self.status.conditions;
+        let at = place(list, &next.type_);
+        let is_new = condition::find(list, &next.type_).is_none();
+        condition::set(list, next, self.now);
+        if is_new && let Some(tail) = list.get_mut(at..) {
+            tail.rotate_right(1);
+        }
     }
 
     pub(super) fn push(&mut self, stage: Stage, step: Step) {
@@ -202,6 +209,18 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// Where a condition that is new belongs: the stages up to the configuration stand in the order of a healthy run
+/// (spec/02 3.2), also in a request that lost its status and learns from the world what is done already. What comes
+/// later is appended.
+fn place(list: &[Condition], type_: &str) -> usize {
+    let rank = |type_: &str| {
+        let rank = RequestCondition::ALL.iter().position(|c| c.as_str() == type_);
+        rank.filter(|rank| *rank <= RequestCondition::ConfigurationApplied as usize)
+    };
+    let Some(own) = rank(type_) else { return list.len() };
+    list.iter().position(|c| rank(&c.type_).is_none_or(|other| other > own)).unwrap_or(list.len())
+}
+
 /// The hardware manager has not seen the last change of the allocation yet: what it says is about the one before
 /// (B-48).
 pub(super) fn awaits_hardware(draft: &Draft<'_>) -> bool {
@@ -221,7 +240,7 @@ pub(super) fn step_hash(step: &Step) -> Option<String> {
 pub(super) fn run(draft: &mut Draft<'_>) {
     match draft.seen.input {
         Ok(input) => {
-            prepare::validated(draft);
+            prepare::validated(draft, input);
             prepare::render(draft, input);
             prepare::resources(draft, input);
             hardware::allocation(draft, input);
@@ -243,4 +262,34 @@ pub(super) fn run(draft: &mut Draft<'_>) {
 /// A hash of a JSON document; the plan's, under a name that says what it is for here.
 pub(super) fn digest(value: &Value) -> String {
     plan::hash(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use RequestCondition as C;
+
+    use super::*;
+
+    #[test]
+    fn a_new_condition_stands_where_a_healthy_run_has_it() {
+        let list = |types: &[C]| -> Vec<Condition> {
+            let mut list = Vec::new();
+            for type_ in types {
+                let next = Next::yes(*type_, RequestReason::Completed, "");
+                condition::set(&mut list, next, Timestamp::UNIX_EPOCH);
+            }
+            list
+        };
+        for (there, new, at) in [
+            (vec![], C::Validated, 0),
+            (vec![C::Validated, C::HardwareProvisioned], C::ClusterInstanceRendered, 1),
+            (vec![C::Validated, C::ConfigurationApplied], C::ClusterProvisioned, 1),
+            (vec![C::Validated], C::ConfigurationApplied, 1),
+            (vec![C::Validated, C::UpgradeCompleted], C::ConfigurationApplied, 1),
+            // What comes after the configuration comes in any order.
+            (vec![C::ConfigurationApplied, C::UpgradeCompleted], C::HardwareConfigured, 2),
+        ] {
+            assert_eq!(place(&list(&there), new.as_str()), at, "{there:?} {new:?}");
+        }
+    }
 }

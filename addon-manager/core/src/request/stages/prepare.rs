@@ -6,7 +6,7 @@ use manifests::ran::ClusterInstance;
 use serde_json::{Value, json};
 
 use super::{Draft, RENDERED_HASH, Stage, digest};
-use crate::plan::{Step, manager, stamp};
+use crate::plan::{Note, Step, manager, stamp};
 use crate::request::error::InputError;
 use crate::request::validate::Validated;
 use crate::request::{render, resources, stage};
@@ -19,7 +19,14 @@ const RESOURCES: &str = "Failed to apply the required cluster resource: ";
 const REFUSED_AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 
 /// The input is valid.
-pub(super) fn validated(d: &mut Draft<'_>) {
+pub(super) fn validated(d: &mut Draft<'_>, input: &Validated) {
+    if d.find(RequestCondition::Validated).and_then(|c| c.observed_generation) != Some(d.generation()) {
+        d.events.extend(input.warnings.iter().map(|message| Note {
+            warning: true,
+            reason: "InputWarning".to_owned(),
+            message: message.clone(),
+        }));
+    }
     d.set(stage::validated(&Ok::<(), InputError>(())));
 }
 

@@ -1,4 +1,7 @@
-//! Commands of the lab: `cargo lab -- tools`, `cargo lab -- up`.
+//! Commands of the lab: `cargo lab -- tools`, `up`, `idle`, `chaos`.
+
+mod chaos;
+mod idle;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -25,6 +28,10 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         spokes: u32,
     },
+    /// Bring the sample repository to fulfilled, then count the manager's writes and its CPU at rest. Fails on any write.
+    Idle(idle::Arguments),
+    /// Kill the manager at random moments of a request, and check that it goes on. Fails if one run does.
+    Chaos(chaos::Arguments),
     /// Run one program under a supervisor until this process ends; a test of the supervisor.
     #[command(hide = true)]
     Supervise {
@@ -48,6 +55,8 @@ fn main() -> Result<()> {
             Ok(())
         }
         Command::Up { spokes } => lab::run(up(spokes)),
+        Command::Idle(arguments) => lab::run(idle::run(arguments)),
+        Command::Chaos(arguments) => lab::run(chaos::run(arguments)),
         Command::Supervise { dir, argv } => lab::run(supervise(dir, argv)),
     }
 }
