@@ -18,9 +18,7 @@ use manifests::metal3::{
 use serde_json::{Map, Value, json};
 
 use super::firmware::{self, Reported, Settings, Verdict};
-use super::texts::{
-    APPLIED, EFFECT_TOLERANCE, ERROR_TOLERANCE, NODE_COMPLETED, NODE_IN_PROGRESS, NODE_PROVISIONED,
-};
+use super::texts::{EFFECT_TOLERANCE, ERROR_TOLERANCE, NODE_COMPLETED, NODE_IN_PROGRESS, NODE_PROVISIONED};
 use super::{HostKey, HostView, boot, claim, planner};
 use crate::plan::{Plan, Step, Target, Wake, manager};
 
